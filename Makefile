@@ -1,0 +1,60 @@
+# Needs Python 3.11 or newer and make; everything else goes into .venv.
+#
+#   make serve        build both languages and serve them at http://127.0.0.1:8000/
+#   make book         build both languages into _build/html/ and _build/html/zh/
+#   make test         everything that CI runs
+#   make lab          the chapters in JupyterLab
+#   make bench        time the estimates, the build and the pages
+#   make catalogues   update locale/ after a change of the English text
+#   make clean        remove what was built
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3,$(shell command -v $(name) 2>/dev/null)))
+PORT ?= 8000
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+# A pip configuration of the machine (constraints, other indexes' wheels) must not change
+# what is installed; the address of its package index may stay.
+PIP := PIP_CONSTRAINT= PIP_FIND_LINKS= $(BIN)/python -m pip --disable-pip-version-check
+
+.PHONY: serve book test lint lab bench catalogues clean
+.DELETE_ON_ERROR:
+
+serve: book
+	@echo "http://127.0.0.1:$(PORT)/ (English), http://127.0.0.1:$(PORT)/zh/ (Chinese); Ctrl-C stops"
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+book: $(STAMP)
+	$(BIN)/python tools/build.py
+
+test: $(STAMP) lint book
+	CHROMIUM="$$(bash tools/find_browser.sh)" $(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+lab: $(STAMP)
+	$(BIN)/jupyter lab --notebook-dir=. chapters
+
+bench: $(STAMP)
+	CHROMIUM="$$(bash tools/find_browser.sh)" $(BIN)/python tools/bench.py
+
+catalogues: $(STAMP)
+	$(BIN)/python tools/build.py --gettext
+	$(BIN)/sphinx-intl update --pot-dir _build/gettext --locale-dir locale --language zh_CN --line-width -1
+
+$(STAMP): requirements.txt constraints.txt pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than 3.11; set PYTHON=..." >&2; exit 1; }
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --requirement requirements.txt
+	touch $@
+
+clean:
+	rm -rf _build
+	find widgets tests tools locale -name __pycache__ -prune -exec rm -rf {} +
+	find locale -name '*.mo' -delete

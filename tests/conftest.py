@@ -1,0 +1,66 @@
+"""Shared pieces of the tests: the chapters' estimates, random assumptions, a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from widgets import book
+from widgets.estimate import Estimate
+
+ROOT = Path(__file__).resolve().parents[1]
+CONTRACT = json.loads((ROOT / "tests" / "contract.json").read_text("utf-8"))
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def find_browser() -> str:
+    """Path of a Chrome or Chromium; raises when none is there, with what to do."""
+    named = os.environ.get("CHROMIUM")
+    if named:
+        return named
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        raise RuntimeError("No Chrome or Chromium found: run `make browser`, or set CHROMIUM.")
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One headless browser for a worker's tests."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def random_assumptions(estimate: Estimate, count: int, seed: int = 7) -> dict[str, np.ndarray]:
+    """`count` draws over the whole slider ranges, each on its own scale, ends included."""
+    rng = np.random.default_rng(seed)
+    drawn = {}
+    for name, a in estimate.assumptions.items():
+        if a.integer:
+            values = rng.integers(int(a.low), int(a.high) + 1, count).astype(float)
+        elif a.log:
+            values = np.exp(rng.uniform(np.log(a.low), np.log(a.high), count))
+        else:
+            values = rng.uniform(a.low, a.high, count)
+        values = np.clip(values, a.low, a.high)
+        values[:2] = a.low, a.high
+        drawn[name] = values
+    return drawn
+
+
+def every_estimate() -> list[str]:
+    """Names of all estimates of the book, the toolbox's small ones included."""
+    return book.all_estimates()

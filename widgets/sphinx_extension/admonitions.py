@@ -1,0 +1,74 @@
+"""Folded answers: an admonition of class `dropdown` is a plain `<details>`.
+
+    ```{admonition} What if the prompts double?
+    :class: dropdown
+    ...
+    ```
+
+The stock extension folds with a script; a browser needs none. `:open:` is not offered:
+what should be read is not folded. In print everything is open (book.css, book.js).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+class folded(nodes.Element):  # noqa: N801 (docutils names nodes so)
+    """A block that a reader opens; its first child is the summary."""
+
+
+class summary(nodes.TextElement):
+    """The line of a folded block that stays in sight."""
+
+
+class FoldAdmonitions(SphinxPostTransform):
+    """Turn `dropdown` admonitions into folded blocks."""
+
+    default_priority = 400
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for node in list(self.document.findall(nodes.Admonition)):
+            if isinstance(node, nodes.Element) and "dropdown" in node["classes"]:
+                node.replace_self(_fold(node))
+
+
+def _fold(node: nodes.Element) -> folded:
+    block = folded("", classes=["folded", *node["classes"]], ids=node["ids"])
+    title, *rest = node.children
+    if isinstance(title, nodes.title):
+        block += summary("", "", *title.children)
+        block += rest
+    else:
+        block += summary("", "…")
+        block += node.children
+    return block
+
+
+def visit_folded(self: Any, node: nodes.Element) -> None:
+    self.body.append(self.starttag(node, "details"))
+
+
+def depart_folded(self: Any, node: nodes.Element) -> None:
+    self.body.append("</div></details>\n")
+
+
+def visit_summary(self: Any, node: nodes.Element) -> None:
+    self.body.append("<summary>")
+
+
+def depart_summary(self: Any, node: nodes.Element) -> None:
+    self.body.append('</summary><div class="folded-body">\n')
+
+
+def setup(app: Sphinx) -> None:
+    app.add_node(folded, html=(visit_folded, depart_folded))
+    app.add_node(summary, html=(visit_summary, depart_summary))
+    app.add_post_transform(FoldAdmonitions)

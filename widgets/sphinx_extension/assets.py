@@ -1,0 +1,97 @@
+"""Static files of the published pages: which there are, and under what address.
+
+Extensions of the stock book bring 3 MB of scripts, styles and fonts. No page asks for
+them, so they are deleted after the build; what is left is listed here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pygments
+
+from ..paths import PACKAGE
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+STATIC = PACKAGE / "static"
+KEPT = frozenset(
+    {
+        # Sphinx writes these; only the search page asks for the scripts.
+        "pygments.css",
+        "documentation_options.js",
+        "doctools.js",
+        "sphinx_highlight.js",
+        "searchtools.js",
+        "language_data.js",
+        "translations.js",
+    }
+)
+PLOTLY = "vendor/plotly-basic.min.js"
+
+
+@lru_cache(maxsize=64)
+def _hash(path: Path, changed_ns: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:10]
+
+
+def version(name: str) -> str:
+    """A query that changes with the file's content: `v=…`, "" for a file not yet there."""
+    if name == "pygments.css":
+        return f"v={pygments.__version__}"  # written after the pages, by Pygments alone
+    path = STATIC / name
+    return f"v={_hash(path, path.stat().st_mtime_ns)}" if path.is_file() else ""
+
+
+def address(pathto: Any, name: str) -> str:
+    """Address of a static file, relative to the page that `pathto` belongs to."""
+    query = version(name)
+    plain = pathto(f"_static/{name}", 1)
+    return f"{plain}?{query}" if query else plain
+
+
+def module_map(pathto: Any) -> dict[str, dict[str, str]]:
+    """Import map that gives modules their hashed address when they import each other."""
+    imports = {}
+    for path in sorted(STATIC.glob("*.js")):
+        plain = pathto(f"_static/{path.name}", 1)
+        key = plain if plain.startswith(("/", "./", "../")) else f"./{plain}"
+        imports[key] = address(pathto, path.name)
+        if not imports[key].startswith(("/", "./", "../")):
+            imports[key] = f"./{imports[key]}"
+    return {"imports": imports}
+
+
+def add_assets(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the template the addresses of static files (event `html-page-context`)."""
+    pathto = context["pathto"]
+    context["asset"] = lambda name: address(pathto, name)
+    context["module_map"] = module_map(pathto)
+    context["plotly"] = address(pathto, PLOTLY)
+
+
+def remove_unused(app: Sphinx, exception: Exception | None) -> None:
+    """Delete what no page asks for (event `build-finished`)."""
+    if exception is not None or app.builder.name != "html":
+        return
+    folder = Path(app.outdir) / "_static"
+    ours = {path.relative_to(STATIC) for path in STATIC.rglob("*") if path.is_file()}
+    for path in sorted(folder.rglob("*"), reverse=True):  # files before their folder
+        name = path.relative_to(folder)
+        if path.is_dir():
+            if not any(path.iterdir()):
+                path.rmdir()
+        elif name not in ours and name.as_posix() not in KEPT:
+            path.unlink()
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", add_assets, priority=900)
+    app.connect("build-finished", remove_unused, priority=900)
