@@ -13,9 +13,9 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
-# A pip configuration of the machine (constraints, other indexes' wheels) must not change
+# A pip configuration of the machine (constraints, further indexes) must not change
 # what is installed; the address of its package index may stay.
-PIP := PIP_CONSTRAINT= PIP_FIND_LINKS= $(BIN)/python -m pip --disable-pip-version-check
+PIP := PIP_CONSTRAINT= PIP_FIND_LINKS= PIP_EXTRA_INDEX_URL= $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: serve book test lint lab bench catalogues clean
 .DELETE_ON_ERROR:
@@ -44,6 +44,7 @@ bench: $(STAMP)
 catalogues: $(STAMP)
 	$(BIN)/python tools/build.py --gettext
 	$(BIN)/sphinx-intl update --pot-dir _build/gettext --locale-dir locale --language zh_CN --line-width -1
+	$(BIN)/python tools/tidy_catalogues.py
 
 $(STAMP): requirements.txt constraints.txt pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed" >&2; exit 1; }

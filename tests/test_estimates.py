@@ -39,7 +39,11 @@ def test_contract_assumptions_are_kept(name):
     have = load(name).assumptions
     for key, wanted in CONTRACT[name]["assumptions"].items():
         a = have[key]
-        assert (float(a), a.unit, a.scale) == (wanted["default"], wanted["unit"], wanted["scale"]), key
+        assert (float(a), a.unit, a.scale) == (
+            wanted["default"],
+            wanted["unit"],
+            wanted["scale"],
+        ), key
         assert a.low <= wanted["low"] and a.high >= wanted["high"], key
 
 
@@ -93,7 +97,9 @@ def test_python_numpy_and_javascript_agree(name, script):
     got = script.evaluate(_EVALUATE, [e.javascript(), inputs])
     for key in e.outputs:
         column = np.array([g[0][key] for g in got], dtype=float)
-        np.testing.assert_allclose(column, arrays[key].astype(float), rtol=1e-9, atol=1e-300, err_msg=key)
+        np.testing.assert_allclose(
+            column, arrays[key].astype(float), rtol=1e-9, atol=1e-300, err_msg=key
+        )
     for key, values in held.items():
         assert [g[1][key] for g in got] == np.broadcast_to(values, VECTORS).tolist(), key
     for i in range(0, VECTORS, 1 if not e.series else 20):
@@ -161,7 +167,9 @@ def test_figures_survive_the_ranges(name):
         for i in range(4):
             values = {k: float(v[i]) for k, v in vectors.items()}
             filled = resolve(e, content["wide"]["data"], values)
-            assert "NaN" not in json.dumps(filled) and "Infinity" not in json.dumps(filled), figure.id
+            assert "NaN" not in json.dumps(filled) and "Infinity" not in json.dumps(filled), (
+                figure.id
+            )
             assert fill(e, figure.alt, values)
 
 

@@ -27,9 +27,11 @@ FOLDERS = {"en": ".", "zh_CN": "zh"}
 """Language, as gettext names it, and its folder on the site."""
 
 
-def derived_config(language: str) -> Path:
+def derived_config(language: str, execute: bool) -> Path:
     """Write `_config.yml` for one language and return its path."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    if not execute:
+        config["execute"]["execute_notebooks"] = "off"
     config["sphinx"]["config"]["language"] = language
     path = BUILD / "work" / language / "_config.yml"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,7 @@ def start(language: str, *builder: str) -> subprocess.Popen[str]:
     """Start one build from nothing; its output goes to `log` beside it."""
     work = BUILD / "work" / language
     shutil.rmtree(work, ignore_errors=True)
-    config = derived_config(language)
+    config = derived_config(language, execute=not builder)
     command = [
         *(sys.executable, "-c", "from jupyter_book.cli.main import main; main()"),
         *("build", str(ROOT)),
@@ -103,7 +105,7 @@ def assemble(languages: list[str]) -> None:
 
 
 def build_gettext() -> int:
-    """Write the message templates; execution is off, texts do not depend on it."""
+    """Write the message templates; nothing is executed, since texts do not depend on it."""
     build = start("en", "--builder", "custom", "--custom-builder", "gettext")
     code = build.wait()
     templates = BUILD / "work" / "en" / "_build" / "gettext"

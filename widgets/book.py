@@ -21,6 +21,7 @@ from .estimate import Estimate, EstimateError, _unknown
 from .panel import _data_value, spec, spec_script
 from .paths import resource
 from .strings import GROUP_TITLES, STRINGS
+from .tables import row
 from .units import LABELS, format_value, labels
 
 ESTIMATE_TAG, FIGURES_TAG = "estimate", "figures"
@@ -157,8 +158,7 @@ def messages(page: str) -> list[str]:
 
 
 _PANEL_WORDS = (
-    "Textbook", "Row of the data tables", "Rounded from the data tables",
-    "Results at the defaults", "Assumptions", "Given by the problem.", "yes", "no",
+    "Textbook", "Results at the defaults", "Assumptions", "Given by the problem.",
 )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def _estimate_messages(estimate: Estimate) -> Iterable[str]:
     for a in estimate.assumptions.values():
         yield from (a.label, a.meaning, *(label for _, label in a.display.ladder))
         if a.source is not None:
-            yield a.source.text
+            yield a.source.row.label if a.source.row else a.source.text
     for g in estimate.outputs.values():
         yield from (
             g.label,
@@ -187,7 +187,7 @@ _QUOTE = re.compile(
     r"^\s*(?:(?P<estimate>[a-z_]+(?:\.[a-z_]+)?)\.)?(?P<name>\w+)(?::(?P<style>number))?"
     r"\s*(?:\|\s*(?P<changes>.+))?$"
 )
-_CHANGE = re.compile(r"^\s*(\w+)\s*=\s*(\*?\s*[\d.eE+-]+)\s*$")
+_CHANGE = re.compile(r"^\s*(\w+)\s*=\s*(\*?\s*[\d.eE+-]+|[a-z]\w*(?:\.\w+)*)\s*$")
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,8 @@ class Quote:
 def parse_quote(page: str, quoted: str) -> Quote:
     """Read `name`, `estimate.name`, `name:number` or `name | assumption=0.2, other=*3`.
 
-    A short name belongs to the page's own estimate. Raises EstimateError.
+    A change may also be a row of the data tables (`mfu=measurements.key`) or a preset
+    (`preset=key`). A short name belongs to the page's own estimate. Raises EstimateError.
     """
     match = _QUOTE.match(quoted)
     slug = page.rpartition("/")[2]
@@ -214,10 +215,10 @@ def parse_quote(page: str, quoted: str) -> Quote:
         raise EstimateError(f"{page} has no estimate of its own: write estimate.{match['name']}.")
     if name not in _index() and f"{slug}.{name}" in _index():
         name = f"{slug}.{name}"
-    return Quote(name, match["name"], match["style"] or "", _changes(match["changes"] or ""))
+    return Quote(name, match["name"], match["style"] or "", _changes(name, match["changes"] or ""))
 
 
-def _changes(listed: str) -> dict[str, float | str]:
+def _changes(name: str, listed: str) -> dict[str, float | str]:
     changes: dict[str, float | str] = {}
     for part in filter(str.strip, listed.split(",")):
         match = _CHANGE.match(part)
@@ -225,8 +226,14 @@ def _changes(listed: str) -> dict[str, float | str]:
             raise EstimateError(
                 f"Cannot read the change {part!r}: write assumption=0.2 or assumption=*3."
             )
-        number = match[2].replace(" ", "")
-        changes[match[1]] = number if number.startswith("*") else float(number)
+        key, number = match[1], match[2].replace(" ", "")
+        if key == "preset":
+            preset = load(name)._known(number, load(name).presets, "preset")
+            changes |= preset.numbers()
+        elif number[0].isalpha():
+            changes[key] = row(number).value
+        else:
+            changes[key] = number if number.startswith("*") else float(number)
     return changes
 
 

@@ -357,12 +357,14 @@ class Estimate:
     def _checked(self, a: Assume, value: Any) -> Any:
         unit = f" {a.unit}" if a.unit else ""
         allowed = f"a number from {a.low:g} to {a.high:g}{unit}"
+        wrong = f"{self.name}: {a.name} = {value!r} is not a number; it takes {allowed}."
+        if isinstance(value, bool) or not (
+            isinstance(value, numbers.Real) or hasattr(value, "__array__")
+        ):
+            raise EstimateError(wrong)
         array = np.asarray(value)
-        bad_type = isinstance(value, (bool, str, Node)) or array.dtype.kind not in "iuf"
-        if bad_type or (array.ndim == 0 and not isinstance(value, (numbers.Real, np.ndarray))):
-            raise EstimateError(
-                f"{self.name}: {a.name} = {value!r} is not a number; it takes {allowed}."
-            )
+        if array.dtype.kind not in "iuf":
+            raise EstimateError(wrong)
         if not np.all((array >= a.low) & (array <= a.high)):  # also catches NaN
             raise EstimateError(
                 f"{self.name}: {a.name} = {value!r} is out of range; it takes {allowed}."

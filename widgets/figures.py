@@ -200,6 +200,7 @@ class Axis:
     of: str = ""
     categories: tuple[str, ...] = ()
     percent: bool = False
+    whole: bool = False
 
     def bound(self, estimate: Estimate) -> Axis:
         """With what the assumption `of` supplies filled in."""
@@ -215,6 +216,7 @@ class Axis:
             self.high if self.high is not None else a.high / scale,
             scale,
             self.of,
+            whole=a.integer,
         )
 
     def points(self, count: int = 61) -> list[float]:
@@ -222,8 +224,11 @@ class Axis:
         low, high = float(self.low or 0), float(self.high or 1)
         steps = [i / (count - 1) for i in range(count)]
         if self.log:
-            return [low * (high / low) ** t * self.scale for t in steps]
-        return [(low + (high - low) * t) * self.scale for t in steps]
+            at = [low * (high / low) ** t * self.scale for t in steps]
+        else:
+            at = [(low + (high - low) * t) * self.scale for t in steps]
+        # An assumption that counts takes whole numbers only.
+        return sorted({float(round(x)) for x in at}) if self.whole else at
 
     def layout(self) -> dict[str, Any]:
         unit = f" ({translate(self.unit)})" if self.unit else ""
@@ -258,8 +263,10 @@ class Axis:
 
 def box_unit(a: Any) -> tuple[float, str]:
     """Scale and label of the unit in which an assumption is entered."""
-    ladder = a.display.ladder
-    return next((step for step in ladder if abs(a.default) >= step[0] * (1 - 1e-9)), ladder[-1])
+    display = a.display
+    ladder = display.ladder
+    scale, label = next((s for s in ladder if abs(a.default) >= s[0] * (1 - 1e-9)), ladder[-1])
+    return scale, display.prefix + label
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ base units (bytes, seconds, tokens, FLOPs, dollars), and says what it leaves out
 
 from __future__ import annotations
 
-from .expression import ceil, constant, maximum
+from .expression import Table, ceil, constant, log, maximum
+from .tables import table
 
 SECONDS_PER_HOUR = constant(3600.0, "s/hour", "SECONDS_PER_HOUR")
 HOURS_PER_DAY = constant(24.0, "hour/day", "HOURS_PER_DAY")
@@ -94,3 +95,24 @@ def waiting_factor(utilization):
     `utilization` below 1. Pessimistic for a server that batches, optimistic for bursty arrivals.
     """
     return 1 / (1 - utilization)
+
+
+def lru_hit_table(trace):
+    """Block hit rate of one LRU pool over the logarithm of its tokens, for `interp`.
+
+    trace: "conversation" or "synthetic", of the table mooncake_lru_hit_rate. The curve belongs to
+    the trace's traffic: scale a pool with `at_trace_traffic` first.
+    """
+    records = [r for r in table("mooncake_lru_hit_rate") if r["trace"] == trace]
+    points = [r for r in records if r["capacity_tokens"] < 1e12]
+    x = tuple(float(log(r["capacity_tokens"])) for r in points)
+    return Table(x, tuple(r["block_hit_rate"] for r in points))
+
+
+def at_trace_traffic(pool_tokens, tokens_per_s, trace_tokens_per_s):
+    """Tokens of the pool that would hit as often under the trace's own traffic.
+
+    Mixing n independent copies of a trace makes the distance between two uses of a block n
+    times as long. One token at least, since its logarithm is looked up. Gives token.
+    """
+    return maximum(pool_tokens * trace_tokens_per_s / tokens_per_s, 1)

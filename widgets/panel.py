@@ -81,13 +81,11 @@ def _source(a: Assume) -> dict[str, Any]:
     assert source is not None  # Assume.check() has seen to it
     if source.row is None:
         return {"kind": source.kind, "text": translate(source.text), "href": None}
-    words = (
-        translate("Row of the data tables")
-        if source.kind == "row"
-        else translate("Rounded from the data tables")
-    )
-    text = f"{words}: {source.row.label}"
-    return {"kind": source.kind, "text": text, "href": row_href(source.row.path)}
+    return {
+        "kind": source.kind,
+        "text": translate(source.row.label),
+        "href": row_href(source.row.path),
+    }
 
 
 def row_href(path: str) -> str:
@@ -168,10 +166,10 @@ def spec(estimate: Estimate, figures: Sequence[Any] = (), compact: bool = False)
     }
 
 
-def strings() -> dict[str, Any]:
+def strings() -> dict[str, str]:
     """The panel's own words in the page's language."""
     own = {key: translate(text) for key, text in STRINGS.items()}
-    return {**own, "groups": {key: translate(text) for key, text in GROUP_TITLES.items()}}
+    return {**own, **{f"group_{key}": translate(text) for key, text in GROUP_TITLES.items()}}
 
 
 def spec_script(content: Mapping[str, Any]) -> str:

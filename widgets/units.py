@@ -27,8 +27,8 @@ DIMENSIONS = {
 """Units that carry a dimension. An hour is its own, so that 3600 is never silent."""
 
 LABELS = {
-    "request": "request",
-    "token": "token",
+    "request": "req",
+    "token": "tok",
     "gpu": "GPU",
     "node": "node",
     "instance": "instance",
@@ -42,7 +42,7 @@ LABELS = {
     "region": "region",
     "unit": "unit",
     "session": "session",
-    "sequence": "sequence",
+    "sequence": "seq",
     "lookup": "lookup",
     "write": "write",
     "step": "step",
@@ -157,7 +157,8 @@ def _ladder(unit: str, binary: bool) -> tuple[tuple[tuple[float, str], ...], dic
     first = top[0] if top else ""
     if first == "byte":
         kept = tuple(atom for atom in below if atom in ("s", "hour", "token"))
-        return _with_suffix(_BINARY if binary else _BYTES, _per(kept)), {}
+        suffix = "".join(f"/{atom}" for atom in kept)  # spelt out: B/token, GB/s
+        return _with_suffix(_BINARY if binary else _BYTES, suffix), {}
     if first == "bit":
         return _with_suffix(_BITS, _per(tuple(a for a in below if a == "s"))), {}
     if first == "s":
@@ -165,9 +166,9 @@ def _ladder(unit: str, binary: bool) -> tuple[tuple[tuple[float, str], ...], dic
     if first == "flop":
         return _with_suffix(_FLOPS, _per(tuple(a for a in below if a == "s"))), {"digits": 4}
     if first == "usd":
-        return ((1.0, _per(tuple(a for a in below if a in DIMENSIONS))),), {
-            "prefix": "$", "style": "fixed", "digits": 2, "attach": True,
-        }  # fmt: skip
+        kept = tuple(atom for atom in below if atom in DIMENSIONS)
+        money = {"prefix": "$", "style": "fixed", "digits": 2, "attach": True, "bare": True}
+        return ((1.0, _per(kept)),), money
     if first == "parameter":
         return _SHORT, {"attach": True}
     label = (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-class folded(nodes.Element):  # noqa: N801 (docutils names nodes so)
+class folded(nodes.Element):
     """A block that a reader opens; its first child is the summary."""
 
 
@@ -35,8 +35,8 @@ class FoldAdmonitions(SphinxPostTransform):
     formats = ("html",)
 
     def run(self, **kwargs: Any) -> None:
-        for node in list(self.document.findall(nodes.Admonition)):
-            if isinstance(node, nodes.Element) and "dropdown" in node["classes"]:
+        for node in list(self.document.findall(nodes.Element)):
+            if isinstance(node, nodes.Admonition) and "dropdown" in node["classes"]:
                 node.replace_self(_fold(node))
 
 

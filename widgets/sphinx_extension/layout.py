@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -77,6 +78,7 @@ def complete_context(
     context["source_links"] = source_links(app, page)
     context["description"] = description(doctree)
     context["is_live"] = "data-estimate" in body
+    context["estimate_names"] = " ".join(_all_estimates()) if context["is_live"] else ""
     context["translations_script"] = app.config.language != "en"
 
 
@@ -88,6 +90,13 @@ def with_specs(page: str, body: str) -> str:
     from .. import book
 
     return body + book.specs_html(page, missing)
+
+
+def _all_estimates() -> list[str]:
+    # page.js tells an assumption of another chapter in the address from one unknown.
+    from .. import book
+
+    return book.all_estimates()
 
 
 def accessible(body: str) -> str:
@@ -129,21 +138,21 @@ def contents(app: Sphinx, page: str) -> str:
     """HTML list of the page's sections, "" where there are fewer than two."""
     if page not in app.env.tocs:
         return ""
-    toc = document_toc(app.env, page, app.builder.tags)
-    inner = [child for item in toc.children for child in item.children[1:]]  # type: ignore[attr-defined]
-    if sum(len(child.children) for child in inner) < 2:
+    toc: Any = document_toc(app.env, page, app.builder.tags)
+    inner = next(_lists_below(toc), None)  # below the page's own title
+    if inner is None or len(inner.children) < 2:
         return ""
-    _keep_depth(inner[0], 2)
-    return app.builder.render_partial(inner[0])["fragment"]  # type: ignore[attr-defined]
+    for section in list(_lists_below(inner)):
+        for deeper in list(_lists_below(section)):
+            deeper.parent.remove(deeper)
+    return app.builder.render_partial(inner)["fragment"]  # type: ignore[attr-defined]
 
 
-def _keep_depth(toc: nodes.Element, depth: int) -> None:
-    for item in toc.children:
-        for child in list(item.children[1:]):  # type: ignore[attr-defined]
-            if depth == 1:
-                item.remove(child)  # type: ignore[attr-defined]
-            else:
-                _keep_depth(child, depth - 1)
+def _lists_below(toc: nodes.Element) -> Iterator[nodes.Element]:
+    """The lists of subsections, one for each section of `toc` that has some."""
+    for item in toc.findall(nodes.list_item):
+        if item.parent is toc:
+            yield from (child for child in item.children if isinstance(child, nodes.bullet_list))
 
 
 def other_languages(app: Sphinx, page: str, context: dict[str, Any]) -> list[dict[str, str]]:

@@ -66,12 +66,12 @@ def _markup(node: nodes.Element, *, display: bool) -> str:
         return f"<code>{escape(node.astext())}</code>"
 
 
-def visit_inline(self: Any, node: nodes.Element) -> None:
+def visit_inline(self: Any, node: nodes.math) -> None:
     self.body.append(_markup(node, display=False))
     raise nodes.SkipNode
 
 
-def visit_block(self: Any, node: nodes.Element) -> None:
+def visit_block(self: Any, node: nodes.math_block) -> None:
     # A long formula scrolls inside its own box, never the page.
     self.body.append(self.starttag(node, "div", CLASS="math-block"))
     self.body.append(_markup(node, display=True))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class live_number(nodes.Inline, nodes.Element):  # noqa: N801 (docutils names nodes so)
+class live_number(nodes.Inline, nodes.Element):
     """A number of an estimate that follows the sliders; `target` is the role's text."""
 
 
-class table_value(nodes.Inline, nodes.Element):  # noqa: N801
+class table_value(nodes.Inline, nodes.Element):
     """A number of a data table; `target` is its address."""
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 DOMAIN = "book"
 INTERFACE = (
-    "Binary",
     "Chapters",
     "Colour theme",
     "Contents",
@@ -28,12 +27,10 @@ INTERFACE = (
     "Download this notebook",
     "Edit this page",
     "Grade",
-    "Interactive: needs JavaScript. Without it the tables show the default values.",
     "Next",
     "Note",
     "Open in Binder",
     "Open in Colab",
-    "Page not found",
     "Previous",
     "Report a mistake",
     "Search",
@@ -47,6 +44,7 @@ INTERFACE = (
     "seen in the source named",
     "seen only as an abstract, an excerpt or on another page",
     "computed from the source's figures",
+    "{rows} rows",
 )
 
 
@@ -99,6 +97,21 @@ def _toc_texts(app: Sphinx) -> list[str]:
     return [text for text in texts if text]
 
 
+def translate_toc(app: Sphinx, doctree: nodes.document) -> None:
+    """Captions and titles of `_toc.yml` in the page's own list of chapters."""
+    if is_gettext(app) or app.config.language == "en":
+        return
+    known = catalogue(app.config.language)
+    for toctree in doctree.findall(addnodes.toctree):
+        caption = toctree.get("rawcaption") or ""
+        toctree["caption"] = known.get(caption, caption) or None
+        toctree["entries"] = [
+            (known.get(title, title) if title else title, page)
+            for title, page in toctree["entries"]
+        ]
+
+
 def setup(app: Sphinx) -> None:
     app.connect("doctree-read", add_labels)
+    app.connect("doctree-read", translate_toc, priority=900)  # after the toc is inserted
     app.connect("env-updated", lambda app, env: add_interface(app, env))

@@ -72,15 +72,22 @@ function splitKey(key) {
   return dot < 1 ? [null, key] : [key.slice(0, dot), key.slice(dot + 1)];
 }
 
+const book = new Set(meta("estimate-names")?.split(/\s+/));
+
+/** Whether a parameter is not this page's affair: another chapter's estimate, or no estimate. */
+function isForeign(owner, stores) {
+  if (!owner || !/^[\w.]+$/.test(owner)) return true;
+  return !stores.has(owner) && (book.has(owner) || book.size === 0);
+}
+
 /** Read `?estimate.name=value` into the stores; what cannot be used is told through `notify`. */
 function readAddress(stores, strings, notify) {
-  const book = (meta("estimate-names") ?? "").split(/\s+/).filter(Boolean);
   const wanted = new Map(new URLSearchParams(location.search)); // of duplicates the last one wins
   const changes = new Map();
   const tell = (key, name, value = "") => notify(strings[key].replace("{name}", () => short(name)).replace("{value}", () => value));
   for (const [key, text] of wanted) {
     const [owner, name] = splitKey(key);
-    if (!owner || (!stores.has(owner) && (book.includes(owner) || !/^[\w.]+$/.test(owner)))) continue;
+    if (isForeign(owner, stores)) continue;
     const store = stores.get(owner);
     const assumption = store?.assumptions.get(name);
     if (!assumption) { tell("address_unknown", key); continue; }
@@ -95,7 +102,7 @@ function readAddress(stores, strings, notify) {
 /** The query for a page: foreign parameters as they are, then every changed assumption. */
 function queryFor(stores, search, only = null) {
   const query = new URLSearchParams(search);
-  for (const key of [...query.keys()]) if (stores.has(splitKey(key)[0])) query.delete(key);
+  for (const key of [...query.keys()]) if (!isForeign(splitKey(key)[0], stores)) query.delete(key);
   for (const store of only ? [only] : stores.values()) {
     for (const { name } of store.changed()) query.set(`${store.spec.name}.${name}`, String(store.values[name]));
   }
@@ -320,7 +327,7 @@ function dock(root, store) {
   const show = (open) => {
     if (drawer.hidden !== open) return;
     const focused = document.activeElement;
-    if (open) slot.style.minHeight = `${slot.offsetHeight}px`; // the page keeps its place
+    if (open) slot.style.minHeight = `${slot.getBoundingClientRect().height}px`; // the page keeps its place
     drawer.hidden = !open;
     slot.classList.toggle("is-away", open);
     (open ? body : slot).append(controls); // moved, not copied: each slider exists once
@@ -415,6 +422,7 @@ async function start() {
   mountFigures(stores);
   if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
   setTimeout(openGate, 0);
+  if (document.querySelector(".estimate-plot")) (window.requestIdleCallback ?? setTimeout)(plotly, { timeout: 4000 });
 }
 
 start();

@@ -10,9 +10,9 @@
  *   group_hardware group_targets group_method preset custom reset copy_link copy_python copied
  *   copy_failed results with_numbers more_results figures assumptions value_of range derived
  *   use_it too_low too_high whole not_a_number source source_row source_rounded source_given
- *   source_judgement consistent figure_loading figure_failed in_drawer and, for page.js,
- *   dock open_drawer close show_in_panel formula today unit notices dismiss address_unknown
- *   address_number address_clamped now
+ *   source_judgement consistent figure_failed in_drawer and, for page.js,
+ *   explanation what_if dock close show_in_panel today notices dismiss address_unknown
+ *   address_number address_clamped
  */
 
 const NBSP = "\u00a0", MINUS = "\u2212", NOTHING = "–";
@@ -228,6 +228,7 @@ export async function createStore(spec) {
 
 const COLOR_NAMES = {
   text: "--ep-fg", muted: "--ep-mut", grid: "--ep-line", accent: "--ep-acc", bad: "--ep-bad",
+  surface: "--ep-bg",
 };
 
 /** The colour of a role in the theme in force, as rgb() or rgba(). */
@@ -398,6 +399,22 @@ function patchAnnotation(plot, index, text) {
   return true;
 }
 
+/** Shift a drawn annotation to its new anchor, arrow and all; false when Plotly must do it. */
+function shiftAnnotation(plot, index, key, value) {
+  const group = plot.querySelector(`.annotation[data-index="${index}"]`);
+  const full = plot._fullLayout.annotations[index];
+  const axis = plot._fullLayout[`${full[`${key}ref`][0]}axis${full[`${key}ref`].slice(1)}`];
+  if (!group?.firstChild || !axis?.r2p || value === null) return false;
+  group.shift ??= { x: 0, y: 0 };
+  group.shift[key] += axis.r2p(value) - axis.r2p(full[key]);
+  const [low, high] = axis.range;
+  const outside = value < Math.min(low, high) || value > Math.max(low, high);
+  group.style.visibility = outside ? "hidden" : "";
+  group.setAttribute("transform", `translate(${group.shift.x}, ${group.shift.y})`);
+  plot.layout.annotations[index][key] = full[key] = value;
+  return true;
+}
+
 function fitBox(box, drawn, annotation) {
   const bare = !annotation.borderwidth && /rgba\(.*, ?0\)/.test(annotation.bgcolor);
   if (!box || annotation.width || bare) return;
@@ -417,9 +434,14 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
   const caption = host.querySelector("figcaption") ?? host.appendChild(h("figcaption"));
   setAttribute(plot, "role", "img");
   host.style.setProperty("--height", `${figure.height}px`);
-  let near = false, drawn = null, stale = true, Plotly = null, failed = false;
+  let near = false, drawn = null, stale = true, Plotly = null, failed = false; // near: in sight or almost
 
-  const color = (role, alpha) => roleColor(host, role, alpha);
+  const colors = new Map(); // asking the style sheet again at each move would cost most of a frame
+  const color = (role, alpha) => {
+    const key = `${role} ${alpha}`;
+    if (!colors.has(key)) colors.set(key, roleColor(host, role, alpha));
+    return colors.get(key);
+  };
   const pick = (width) => (width < NARROW_PX && figure.narrow ? "narrow" : "wide");
   const speak = () => {
     const text = fillTemplate(figure.alt ?? "", store);
@@ -434,7 +456,7 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
       width, height: figure.height, autosize: false,
       font: { family: font.fontFamily, size: 13, color: color("text"), ...layout.font },
       hoverlabel: {
-        bgcolor: font.getPropertyValue("background-color"), font: { color: color("text") },
+        bgcolor: color("surface"), bordercolor: color("muted"), font: { color: color("text") },
         ...layout.hoverlabel,
       },
     };
@@ -458,10 +480,11 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
     for (const path of changed) {
       const [part, first, index, key] = path;
       if (part === "data") {
-        const value = path.slice(1).reduce((node, step) => node[step], drawn.data);
-        const attribute = path.slice(2).join(".");
-        moves.set(first, { ...moves.get(first), [attribute]: value });
-      } else if (first === "annotations" && key === "text" && patchAnnotation(plot, index, drawn.layout.annotations[index].text)) {
+        const depth = path.findIndex((step, i) => i > 1 && typeof step === "number");
+        const keys = depth < 0 ? path.slice(2) : path.slice(2, depth); // a bound point stands for its array
+        const value = keys.reduce((node, step) => node[step], drawn.data[first]);
+        moves.set(first, { ...moves.get(first), [keys.join(".")]: Array.isArray(value) ? [...value] : value });
+      } else if (first === "annotations" && patchedInPlace(index, key)) {
         continue;
       } else if (first === "annotations" || first === "shapes") {
         shifts[`${first}[${index}].${path.slice(3).join(".")}`] = drawn.layout[first][index][key];
@@ -469,6 +492,12 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
     }
     if (whole || (moves.size && !drawn.fixed)) return Plotly.react(plot, drawn.data, drawn.layout, CONFIG);
     return Promise.all([moveTraces(moves), Object.keys(shifts).length && Plotly.relayout(plot, shifts)]);
+  }
+
+  function patchedInPlace(index, key) {
+    const value = drawn.layout.annotations[index][key];
+    if (key === "text") return patchAnnotation(plot, index, value);
+    return drawn.fixed && (key === "x" || key === "y") && shiftAnnotation(plot, index, key, value);
   }
 
   function moveTraces(moves) {
@@ -480,10 +509,9 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
       const still = { mode: "immediate", transition: { duration: 0 }, frame: { duration: 0, redraw: false } };
       return Plotly.animate(plot, { data: updates, traces }, still);
     }
-    return Promise.all(traces.map((i, n) => {
-      const wrapped = Object.entries(updates[n]).map(([key, value]) => [key, [value]]);
-      return Plotly.restyle(plot, Object.fromEntries(wrapped), [i]);
-    }));
+    const keys = Object.keys(Object.assign({}, ...updates));
+    if (!updates.every((one) => keys.every((key) => key in one))) return Plotly.react(plot, drawn.data, drawn.layout, CONFIG);
+    return Plotly.restyle(plot, Object.fromEntries(keys.map((key) => [key, updates.map((one) => one[key])])), traces);
   }
 
   async function draw() {
@@ -519,13 +547,13 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
 
   const sight = new IntersectionObserver(
     (seen) => { near = seen[seen.length - 1].isIntersecting; if (near) nextFrame(draw); },
-    { rootMargin: "300px 0px" },
+    { rootMargin: "120px 0px" },
   );
   sight.observe(host);
   const size = new ResizeObserver(() => nextFrame(draw));
   size.observe(plot);
   const unsubscribe = store.subscribe(() => { stale = true; nextFrame(draw); });
-  const untheme = onTheme(() => { drawn = null; nextFrame(draw); });
+  const untheme = onTheme(() => { drawn = null; colors.clear(); nextFrame(draw); });
   speak();
   return {
     show: () => nextFrame(draw),
@@ -622,7 +650,7 @@ function assumptionRow(store, assumption, { anchor, move }) {
     source.hidden = !source.hidden;
     labelButton.setAttribute("aria-expanded", String(!source.hidden));
   });
-  slider.addEventListener("input", () => { say(null); move({ [name]: stops[Number(slider.value)] }); });
+  slider.addEventListener("input", () => move({ [name]: stops[Number(slider.value)] }));
   number.addEventListener("input", () => {
     const raw = number.value.trim() === "" ? NaN : number.valueAsNumber * box.scale;
     const { reason } = normalise(assumption, raw);
@@ -632,8 +660,8 @@ function assumptionRow(store, assumption, { anchor, move }) {
   number.addEventListener("change", () => {
     const raw = number.value.trim() === "" ? NaN : number.valueAsNumber * box.scale;
     const { reason } = normalise(assumption, raw);
-    say(reason);
     if (reason && reason !== "not_a_number") move({ [name]: raw });
+    say(reason);
     setAttribute(number, "aria-invalid", null);
     number.value = boxText(assumption, store.values[name]);
   });
@@ -645,6 +673,7 @@ function assumptionRow(store, assumption, { anchor, move }) {
       derived?.update();
       if (node.dataset.shown === String(value)) return;
       node.dataset.shown = String(value);
+      say(null);
       const index = nearestStop(stops, value);
       if (slider.value !== String(index)) slider.value = index;
       setAttribute(slider, "data-value", String(value));
@@ -962,8 +991,8 @@ export function mountPanel(root, store, options = {}) {
   const body = h("div", { class: "ep" }, card);
   root.classList.toggle("is-compact", Boolean(spec.compact));
   root.classList.toggle("is-stacked", unequal(spec));
-  root.style.setProperty("--ep-box-unit", `${widest(spec.assumptions.map((one) => one.box.unit))}ch`);
-  root.style.setProperty("--ep-unit", `${widest(spec.results.flatMap((one) => one.display?.ladder?.map((step) => step[1]) ?? []))}ch`);
+  controls.node.style.setProperty("--ep-box-unit", `${widest(spec.assumptions.map((one) => one.box.unit))}ch`);
+  results.node.style.setProperty("--ep-unit", `${widest(spec.results.flatMap((one) => one.display?.ladder?.map((step) => step[1]) ?? []))}ch`);
   setAttribute(root, "aria-labelledby", titleId);
   const views = [header, heads, verdicts, controls, results].filter(Boolean);
   const update = () => views.forEach((view) => view.update());
@@ -972,7 +1001,7 @@ export function mountPanel(root, store, options = {}) {
   root.classList.add("is-mounted");
   const size = new ResizeObserver(() => nextFrame(fit));
   const fit = () => { fitLabels(controls.node); results.fit(); };
-  size.observe(body);
+  for (const node of [controls.node, results.node]) size.observe(node);
   const unsubscribe = store.subscribe(update);
   return () => { unsubscribe(); size.disconnect(); figures?.dispose(); body.remove(); root.classList.remove("is-mounted"); };
 }
@@ -1055,8 +1084,8 @@ const FALLBACK_STRINGS = {
   source_given: "Given by the problem", source_judgement: "Judgement",
   consistent: "The assumptions agree with each other.",
   figure_failed: "The figure could not be drawn.", in_drawer: "The assumptions are open beside the text.",
-  dock: "Results in short", close: "Close", show_in_panel: "Show in the panel",
-  formula: "Formula", today: "With today’s numbers", notices: "Notices", dismiss: "Dismiss",
+  explanation: "Explanation", what_if: "If", dock: "Results in short", close: "Close", show_in_panel: "Show in the panel",
+  today: "With today’s numbers", notices: "Notices", dismiss: "Dismiss",
   address_unknown: "The address names “{name}”, which this page does not have; it was ignored.",
   address_number: "The address gives “{name}” something that is not a number; it was ignored.",
   address_clamped: "The address gives “{name}” a value out of range; {value} is used.",
