@@ -13,9 +13,9 @@ PORT ?= 8000
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
-# A pip configuration of the machine (constraints, further indexes) must not change
-# what is installed; the address of its package index may stay.
-PIP := PIP_CONSTRAINT= PIP_FIND_LINKS= PIP_EXTRA_INDEX_URL= $(BIN)/python -m pip --disable-pip-version-check
+# A constraint in the machine's own pip configuration must not change what is installed
+# (an empty variable would not override it); the address of its package index stays.
+PIP := PIP_CONSTRAINT=/dev/null $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: serve book test lint lab bench catalogues clean
 .DELETE_ON_ERROR:
@@ -46,13 +46,14 @@ catalogues: $(STAMP)
 	$(BIN)/sphinx-intl update --pot-dir _build/gettext --locale-dir locale --language zh_CN --line-width -1
 	$(BIN)/python tools/tidy_catalogues.py
 
-$(STAMP): requirements.txt constraints.txt pyproject.toml
+$(STAMP): requirements.txt constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11; set PYTHON=..." >&2; exit 1; }
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --requirement requirements.txt
+	@echo "Installing the packages of requirements.txt (about a minute)"
+	@$(PIP) install -qq --requirement requirements.txt
 	touch $@
 
 clean:

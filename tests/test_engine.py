@@ -103,14 +103,14 @@ def test_what_cannot_be_traced_is_refused_and_named(attempt, helper):
 @pytest.mark.parametrize(
     ("declaration", "words"),
     [
-        (dict(source=None), "no source"),
-        (dict(label=""), "label"),
-        (dict(default=20), "outside its range 1 to 10"),
-        (dict(low=10, high=1), "low 10 is not below high 1"),
-        (dict(low=0, log=True), "above zero"),
-        (dict(group="stuff"), "workload"),
-        (dict(source=from_row("hardware.h100_sxm.hbm_bytes")), "hbm_bytes"),
-        (dict(source=rounded("hardware.h100_sxm.hbm_bytes")), "3%"),
+        ({"source": None}, "no source"),
+        ({"label": ""}, "label"),
+        ({"default": 20}, "outside its range 1 to 10"),
+        ({"low": 10, "high": 1}, "low 10 is not below high 1"),
+        ({"low": 0, "log": True}, "above zero"),
+        ({"group": "stuff"}, "workload"),
+        ({"source": from_row("hardware.h100_sxm.hbm_bytes")}, "hbm_bytes"),
+        ({"source": rounded("hardware.h100_sxm.hbm_bytes")}, "3%"),
     ],
 )
 def test_a_wrong_assumption_is_refused(declaration, words):
@@ -141,7 +141,7 @@ def test_presets_are_checked():
         with_preset({"a": 99.0}, measured=False)(body)
     with pytest.raises(EstimateError, match="row"):
         with_preset({"a": 3.0})(body)
-    with pytest.raises(EstimateError, match="Did you mean 'a'|Known: a"):
+    with pytest.raises(EstimateError, match=r"Did you mean 'a'|Known: a"):
         with_preset({"aa": 3.0}, measured=False)(body)
 
 
@@ -157,7 +157,7 @@ def test_calling_names_assumption_value_range_and_nearest():
     for bad in ("3", None, True, [3]):
         with pytest.raises(EstimateError, match="not a number"):
             e(request_rate=bad)
-    with pytest.raises(AttributeError, match="Did you mean 'b'|Known: b"):
+    with pytest.raises(AttributeError, match=r"Did you mean 'b'|Known: b"):
         _ = e().bb
     assert e(request_rate=np.array([1.0, 2.0])).b.tolist() == [2.0, 4.0]
 
@@ -320,5 +320,5 @@ def test_table_cells_carry_the_label_that_sentences_leave_out():
 
 def test_units_are_parsed():
     assert atoms("token/s/gpu") == (("token",), ("s", "gpu"))
-    with pytest.raises(UnitError, match="binary|never shown"):
+    with pytest.raises(UnitError, match=r"never shown"):
         display_for("byte", show="furlong")

@@ -125,7 +125,8 @@ def test_javascript_is_self_contained(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_assumption_has_a_source_and_words(name):
     for key, a in load(name).assumptions.items():
-        assert a.source is not None and (a.source.text or a.source.row), key
+        assert a.source is not None, key
+        assert a.source.kind == "given" or a.source.text or a.source.row, key
         assert a.label and a.label[0] == a.label[0].upper(), f"{key}: {a.label!r}"
 
 

@@ -158,7 +158,7 @@ def messages(page: str) -> list[str]:
 
 
 _PANEL_WORDS = (
-    "Textbook", "Results at the defaults", "Assumptions", "Given by the problem.",
+    "Textbook", "Results at the defaults", "Assumptions",
 )  # fmt: skip
 
 

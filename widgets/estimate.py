@@ -42,7 +42,7 @@ class Source:
     row: Row | None = None
 
 
-given = Source("given", "Given by the problem.")
+given = Source("given", "")
 
 
 def from_row(path: str) -> Source:
@@ -145,6 +145,7 @@ class Gives:
     """A result: an expression, its unit and label, and how it is shown.
 
     verdict: (words when true, words when false); placeholders such as {total_gpus} are filled.
+    alarm: true is the bad case, and carries the warning sign.
     headline: one of the one to three large numbers. detail: folded away at first.
     """
 
@@ -160,6 +161,7 @@ class Gives:
     detail: bool = False
     signed: bool = False
     verdict: tuple[str, str] | None = None
+    alarm: bool = False
     name: str = ""
 
     @property

@@ -6,6 +6,7 @@ texts go; Python fills them for a notebook, panel.js fills them for the sliders.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -440,24 +441,50 @@ class Bars:
 
 @dataclass(frozen=True)
 class Heat:
-    """A result over both axes, as a grid of coloured cells with the number in each."""
+    """A result over both axes, as a grid of coloured cells with the number in each.
+
+    columns, rows: where the cells are evaluated, in base units, ascending; the axes' ranges
+    are the outer edges. low, high: values of the palest and the strongest colour.
+    """
 
     of: str
+    columns: Sequence[float]
+    rows: Sequence[float]
+    low: float
+    high: float
     role: str = "accent"
-    columns: int = 12
-    rows: int = 9
 
     def traces(self, f: Figure) -> list[dict[str, Any]]:
-        xs, ys = f.x.points(self.columns), f.y.points(self.rows)
+        # Bars that float at their row: the vendored bundle has no heat map, and bars keep
+        # filling their cells at any width and on logarithmic axes.
+        x_edges, y_edges = _edges(self.columns, f.x), _edges(self.rows, f.y)
+        cells = [(x, y) for y in range(len(self.rows)) for x in range(len(self.columns))]
+        changes = [{f.x.of: self.columns[x], f.y.of: self.rows[y]} for x, y in cells]
+        found = cases(self.of, changes)
         return [
             {
-                "type": "heatmap", "x": _rounded([x / f.x.scale for x in xs]),
-                "y": _rounded([y / f.y.scale for y in ys]), "z": grid((f.x.of, f.y.of), (xs, ys), self.of),
-                "colorscale": [[0, color(self.role, 0.04)], [1, color(self.role)]],
-                "showscale": False, "xgap": 2, "ygap": 2, "hoverinfo": "skip", "meta": {"kind": "heat"},
-                "texttemplate": "%{z:.3~g}",
+                "type": "bar", "hoverinfo": "skip", "showlegend": False, "meta": {"kind": "heat"},
+                "x": _rounded([(x_edges[x] + x_edges[x + 1]) / 2 for x, _ in cells]),
+                "width": _rounded([x_edges[x + 1] - x_edges[x] for x, _ in cells]),
+                "base": _rounded([y_edges[y] for _, y in cells]),
+                "y": _rounded([y_edges[y + 1] - y_edges[y] for _, y in cells]),
+                "marker": {
+                    "color": found, "cmin": self.low, "cmax": self.high, "showscale": False,
+                    "colorscale": [[0, color(self.role, 0.04)], [1, color(self.role, 0.6)]],
+                    "line": {"color": color("background"), "width": 2},
+                },
+                "text": found, "texttemplate": "%{text:.3~g}", "textposition": "inside",
+                "insidetextanchor": "middle", "textangle": 0, "constraintext": "none",
+                "insidetextfont": {"size": 12.5, "color": color("text")}, "cliponaxis": False,
             }
         ]  # fmt: skip
+
+
+def _edges(centres: Sequence[float], axis: Axis) -> list[float]:
+    """Edges of the cells around `centres`, in the axis's unit; the outer ones are its ends."""
+    at = [c / axis.scale for c in centres]
+    inner = [math.sqrt(a * b) if axis.log else (a + b) / 2 for a, b in itertools.pairwise(at)]
+    return [float(axis.low or 0), *inner, float(axis.high or 1)]
 
 
 Mark = Line | TimeLine | Here | Limit | Measured | Curve | Bars | Heat

@@ -145,7 +145,7 @@ class _Formula:
         s, args = self.s, node.args
         match node.op:
             case "const":
-                return s.number(_number_text(node.data[0])), _ATOM
+                return s.number(_number_text(node.data[0])), _ATOM if node.data[0] >= 0 else _ADD
             case "input":
                 return self.label(node.data), _ATOM
             case "var":

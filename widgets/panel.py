@@ -77,15 +77,12 @@ def _whole_stops(low: int, high: int) -> list[float]:
 
 
 def _source(a: Assume) -> dict[str, Any]:
+    """Kind, further words and link of an assumption's source; the kind has words of its own."""
     source = a.source
     assert source is not None  # Assume.check() has seen to it
-    if source.row is None:
-        return {"kind": source.kind, "text": translate(source.text), "href": None}
-    return {
-        "kind": source.kind,
-        "text": translate(source.row.label),
-        "href": row_href(source.row.path),
-    }
+    row = source.row
+    text, href = (row.label, row_href(row.path)) if row else (source.text, None)
+    return {"kind": source.kind, "text": translate(text), "href": href}
 
 
 def row_href(path: str) -> str:
@@ -118,7 +115,7 @@ def _assumption_spec(a: Assume) -> dict[str, Any]:
 def _result_spec(estimate: Estimate, g: Gives) -> dict[str, Any]:
     verdict = None
     if g.verdict is not None:
-        verdict = {"yes": translate(g.verdict[0]), "no": translate(g.verdict[1])}
+        verdict = {"yes": translate(g.verdict[0]), "no": translate(g.verdict[1]), "alarm": g.alarm}
     return {
         "name": g.name,
         "label": translate(g.label),
@@ -193,7 +190,7 @@ def static_html(estimate: Estimate, figures: Sequence[Any], compact: bool) -> st
     )
     assumed = "".join(_static_assumption(a) for a in estimate.assumptions.values())
     verdicts = "".join(
-        f"<p>{'✓' if result[g.name] else '✕'} {escape(fill(estimate, translate(g.verdict[not result[g.name]])))}</p>"
+        f"<p>{'✓' if result[g.name] != g.alarm else '✕'} {escape(fill(estimate, translate(g.verdict[not result[g.name]])))}</p>"
         for g in estimate.outputs.values()
         if g.verdict is not None
     )
@@ -211,8 +208,14 @@ def _static_assumption(a: Assume) -> str:
     number, unit = split_value(a.display, a.default)
     return (
         f'<tr><th scope="row">{escape(translate(a.label))}</th><td>{escape(number)}</td>'
-        f"<td>{escape(unit)}</td><td>{escape(_source(a)['text'])}</td></tr>"
+        f"<td>{escape(unit)}</td><td>{escape(_source_words(a))}</td></tr>"
     )
+
+
+def _source_words(a: Assume) -> str:
+    source = _source(a)
+    kind = translate(STRINGS[f"source_{source['kind']}"])
+    return f"{kind}: {source['text']}" if source["text"] else kind
 
 
 def _data_value(value: Any) -> str:

@@ -85,7 +85,7 @@ def registry() -> Any:
     number, which would let bytes and tokens be added."""
     import pint
 
-    own = pint.UnitRegistry(None)
+    own = pint.UnitRegistry(None)  # type: ignore[arg-type]  # no default units
     for name in sorted(set(DIMENSIONS.values())):
         own.define(f"{name} = [{name}]")
     return own

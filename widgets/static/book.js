@@ -124,14 +124,17 @@ function carryAssumptions() {
   }
 }
 
+// Paper is light, and nothing on it can be unfolded.
 function setUpPrint() {
   addEventListener("beforeprint", () => {
+    root.dataset.theme = "light";
     for (const folded of document.querySelectorAll("details:not([open])")) {
       folded.open = true;
       folded.dataset.closeAfterPrint = "";
     }
   });
   addEventListener("afterprint", () => {
+    showTheme(root.dataset.mode);
     for (const folded of document.querySelectorAll("[data-close-after-print]")) {
       folded.open = false;
       delete folded.dataset.closeAfterPrint;

@@ -109,7 +109,8 @@ export function fillTemplate(template, store) {
 /** How a result stands against its default: "+44%", "×12", "default: yes"; null when the same. */
 export function changeText(store, entry) {
   const now = store.results[entry.name], base = store.defaultResults[entry.name];
-  if (now === base || (!Number.isFinite(now) && typeof now !== "boolean")) return null;
+  if (!Number.isFinite(now) && typeof now !== "boolean") return NOTHING;
+  if (now === base) return null;
   const ratio = now / base;
   if (typeof now === "boolean" || !Number.isFinite(ratio) || ratio <= 0) {
     const value = formatValue(entry.display, base, store.strings);
@@ -228,12 +229,14 @@ export async function createStore(spec) {
 
 const COLOR_NAMES = {
   text: "--ep-fg", muted: "--ep-mut", grid: "--ep-line", accent: "--ep-acc", bad: "--ep-bad",
-  surface: "--ep-bg",
+  background: "--ep-bg", card: "--ep-card",
 };
+
+const roleVariable = (role) => `var(${COLOR_NAMES[role] ?? `--ep-role-${role}`})`;
 
 /** The colour of a role in the theme in force, as rgb() or rgba(). */
 function roleColor(host, role, alpha = 1) {
-  const probe = h("span", { style: `color: var(${COLOR_NAMES[role] ?? `--ep-role-${role}`})` });
+  const probe = h("span", { style: `color: ${roleVariable(role)}` });
   host.append(probe);
   const channels = getComputedStyle(probe).color.match(/[\d.]+/g) ?? [128, 128, 128];
   probe.remove();
@@ -376,7 +379,8 @@ const MOVING = new Set(["x", "y", "text", "base", "width"]);
 /** Whether Plotly may keep the axes as they are when the data move. */
 function fixedAxes(layout) {
   const axes = Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key));
-  return axes.length > 0 && axes.every((key) => layout[key].range || layout[key].visible === false);
+  const still = ({ range, visible, type }) => range || visible === false || type === "category";
+  return axes.length > 0 && axes.every((key) => still(layout[key]));
 }
 
 /**
@@ -424,6 +428,92 @@ function fitBox(box, drawn, annotation) {
   box.setAttribute("x", extent.x + extent.width / 2 - wanted / 2);
 }
 
+// A trace may carry meta = {kind, label}: kind "line" is labelled at its end, "here" beside its
+// point, and whatever else has a label (bars, measured points) is explained by the key above.
+
+const roleOf = (trace) => (trace.line?.color ?? trace.marker?.color ?? trace.marker?.colors)?.role;
+const DIRECT = 3;
+
+/** The key above a plot; in a wide figure up to three lines are labelled at their ends instead. */
+function keyView(traces) {
+  const named = traces.filter((one) => one.meta?.label && one.meta.kind !== "here");
+  const lines = named.filter((one) => one.meta.kind === "line");
+  const items = named.map((one) => {
+    const { kind, label } = one.meta;
+    const mark = h("span", { class: `ep-mark is-${kind} is-${one.line?.dash ?? "solid"}`, "aria-hidden": "true", style: `color: ${roleVariable(roleOf(one) ?? "accent")}` });
+    return h("li", { class: kind === "line" ? "is-line" : null }, mark, label);
+  });
+  const direct = lines.length <= DIRECT;
+  const needed = lines.length || named.length > 1 || named.some((one) => one.meta.kind === "measured");
+  const only = direct && lines.length === named.length;
+  return needed ? h("ul", { class: `ep-key${direct ? " is-direct" : ""}${only ? " is-only-lines" : ""}` }, ...items) : null;
+}
+
+/** Labels over a drawn plot: at the ends of its lines, kept apart, and beside the current point. */
+function plotLabels(host, plot) {
+  const layer = host.appendChild(h("div", { class: "ep-plot-labels", "aria-hidden": "true" }));
+  let ends = [], here = null;
+  const label = (trace, text) => {
+    const node = h("span", { style: `color: ${roleVariable(roleOf(trace) ?? "text")}` }, text);
+    layer.append(node);
+    return node;
+  };
+  return {
+    /** Make the labels for a figure about to be drawn; returns the margin they need on the right. */
+    prepare(source, width, direct) {
+      layer.replaceChildren();
+      layer.style.setProperty("--room", `${Math.round(width * 0.24)}px`);
+      const lines = source.data.map((trace, index) => ({ trace, index }))
+        .filter(({ trace }) => trace.meta?.kind === "line" && trace.meta.label);
+      ends = direct && lines.length <= DIRECT
+        ? lines.map(({ trace, index }) => ({ index, node: label(trace, trace.meta.label) })) : [];
+      const at = source.data.findIndex((trace) => trace.meta?.kind === "here" && trace.text);
+      here = at < 0 ? null : { index: at, node: label({}, "") };
+      ends.forEach((one) => { one.size = one.node.getBoundingClientRect(); });
+      return ends.length ? Math.max(...ends.map((one) => one.size.width)) + 14 : 0;
+    },
+    place(data) {
+      const { xaxis, yaxis } = plot._fullLayout;
+      if (!xaxis?.d2p || !yaxis?.d2p) return;
+      layer.style.top = `${plot.offsetTop}px`;
+      const right = xaxis._offset + xaxis._length;
+      const height = (y) => yaxis._offset + Math.min(yaxis._length, Math.max(0, yaxis.d2p(y)));
+      for (const one of ends) {
+        const y = data[one.index].y.findLast((value) => value !== null);
+        one.node.hidden = y === undefined;
+        one.middle = y === undefined ? 0 : height(y);
+      }
+      spread(ends.filter((one) => !one.node.hidden), yaxis._offset, yaxis._offset + yaxis._length);
+      for (const { node, middle, size } of ends) node.style.transform = `translate(${right + 8}px, ${middle - size.height / 2}px)`;
+      if (here) placeHere(data[here.index]);
+      function placeHere({ x: [x], y: [y], text: [text] }) {
+        here.node.hidden = x === null || y === null || !text;
+        if (here.node.hidden) return;
+        setText(here.node, text);
+        const room = text.length * 8 + 24, left = xaxis._offset + xaxis.d2p(x), top = height(y);
+        const flip = left - room < xaxis._offset;
+        const dy = top - 26 < yaxis._offset ? 8 : -26;
+        here.node.style.transform = `translate(${left + (flip ? 9 : -9)}px, ${top + dy}px) translateX(${flip ? 0 : -100}%)`;
+      }
+    },
+  };
+}
+
+/** Move labels apart, from the top down and, when they run out at the bottom, back up. */
+function spread(labels, top, bottom) {
+  labels.sort((a, b) => a.middle - b.middle);
+  let edge = top - 8;
+  for (const one of labels) {
+    one.middle = Math.max(one.middle, edge + one.size.height / 2);
+    edge = one.middle + one.size.height / 2;
+  }
+  edge = bottom + 8;
+  for (const one of [...labels].reverse()) {
+    one.middle = Math.min(one.middle, edge - one.size.height / 2);
+    edge = one.middle - one.size.height / 2;
+  }
+}
+
 /**
  * Keep one figure in step with the store. `host` is a `figure.estimate-figure`, whose
  * `.estimate-plot` and `figcaption` are used when they are there. `plotly()` resolves to Plotly;
@@ -434,6 +524,10 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
   const caption = host.querySelector("figcaption") ?? host.appendChild(h("figcaption"));
   setAttribute(plot, "role", "img");
   host.style.setProperty("--height", `${figure.height}px`);
+  host.style.setProperty("--narrow-height", `${figure.narrow_height ?? figure.height}px`);
+  const key = keyView(figure.wide.data ?? []);
+  if (key) plot.before(key);
+  const labels = plotLabels(host, plot);
   let near = false, drawn = null, stale = true, Plotly = null, failed = false; // near: in sight or almost
 
   const colors = new Map(); // asking the style sheet again at each move would cost most of a frame
@@ -453,10 +547,10 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
     const font = getComputedStyle(host);
     return {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: false, ...layout,
-      width, height: figure.height, autosize: false,
+      width, height: plot.clientHeight, autosize: false,
       font: { family: font.fontFamily, size: 13, color: color("text"), ...layout.font },
       hoverlabel: {
-        bgcolor: color("surface"), bordercolor: color("muted"), font: { color: color("text") },
+        bgcolor: color("background"), bordercolor: color("muted"), font: { color: color("text") },
         ...layout.hoverlabel,
       },
     };
@@ -466,11 +560,15 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
     const variant = pick(width);
     const compiled = compileFigure(figure[variant]);
     readBindings(compiled, store, color);
+    const room = labels.prepare(figure[variant], width, width >= NARROW_PX);
+    const { t = 20, r = 20, ...margin } = compiled.layout.margin ?? {};
+    compiled.layout.margin = { ...margin, t: Math.min(t, 20), r: Math.max(r, room) };
     compiled.layout = base(compiled.layout, width);
+    for (const trace of compiled.data) if (trace.meta?.kind === "here") trace.mode = "markers";
     // Bound leaves of the top level of the layout were copied: point them at the new object.
     for (const one of compiled.bound) if (one.path.length === 2 && one.path[0] === "layout") one.parent = compiled.layout;
     drawn = { ...compiled, variant, width, fixed: fixedAxes(compiled.layout) };
-    return (drawn.full = Plotly.newPlot(plot, drawn.data, drawn.layout, CONFIG));
+    return Plotly.newPlot(plot, drawn.data, drawn.layout, CONFIG);
   }
 
   function drawChanges() {
@@ -521,13 +619,14 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
     const width = Math.floor(plot.clientWidth);
     if (!width) return;
     const whole = !drawn || drawn.variant !== pick(width);
-    if (!whole && drawn.width !== width) {
-      drawn.width = drawn.layout.width = width;
-      Plotly.relayout(plot, { width });
-    } else if (!stale && !whole) return;
+    const wider = !whole && drawn.width !== width;
+    if (!stale && !whole && !wider) return;
     stale = false;
     try {
-      await (whole ? drawWhole(width) : drawChanges());
+      const work = whole || wider ? drawWhole(width) : drawChanges();
+      if (!whole && !wider) labels.place(drawn.data);
+      await work;
+      if (whole || wider) labels.place(drawn.data);
       plot.dispatchEvent(new CustomEvent("estimate-drawn", { bubbles: true }));
     } catch (error) {
       if (error) console.warn(`${figure.id}: ${error.message ?? error}`); // animate rejects with nothing when overtaken
@@ -761,13 +860,14 @@ function statement(sign, kind) {
 /** Verdicts: both wordings share one cell, so that the taller one keeps the room. */
 function verdictView(store) {
   const verdicts = store.spec.results.filter((one) => one.verdict).map((one) => {
-    const yes = statement("✓", "ok"), no = statement("✕", "bad");
+    const signs = [["✓", "ok"], ["✕", "bad"]]; // of an alarm, true is the bad case
+    const [yes, no] = (one.verdict.alarm ? signs.reverse() : signs).map((sign) => statement(...sign));
     return {
       node: h("li", { "data-verdict": one.name }, yes.node, no.node),
       update() {
-        const holds = store.results[one.name] === true;
-        yes.show(holds, fillTemplate(one.verdict.yes, store));
-        no.show(!holds, fillTemplate(one.verdict.no, store));
+        const holds = store.results[one.name]; // neither wording when evaluate() failed
+        yes.show(holds === true, fillTemplate(one.verdict.yes, store));
+        no.show(holds === false, fillTemplate(one.verdict.no, store));
       },
     };
   });
@@ -835,7 +935,7 @@ export function fitFormulas(formulas) {
   formulas.forEach((one) => one.classList.remove("is-wide"));
   const wide = formulas.filter((one) => one.scrollWidth > one.clientWidth + 1);
   const room = wide.map((one) => one.clientWidth);
-  wide.forEach((one, i) => { one.classList.add("is-wide"); one.style.setProperty("--ep-room", `${room[i] - 24}px`); });
+  wide.forEach((one, i) => { one.classList.add("is-wide"); one.style.setProperty("--ep-room", `${room[i] - 12}px`); });
   const scrolled = wide.filter((one) => one.scrollWidth > one.clientWidth + 1);
   formulas.forEach((one) => setAttribute(one, "tabindex", scrolled.includes(one) ? "0" : null));
 }
