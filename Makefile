@@ -3,6 +3,7 @@
 #   make serve        build both languages and serve them at http://127.0.0.1:8000/
 #   make book         build both languages into _build/html/ and _build/html/zh/
 #   make test         everything that CI runs
+#   make browser      find the browser for the tests, or install it (Debian)
 #   make lab          the chapters in JupyterLab
 #   make bench        time the estimates, the build and the pages
 #   make catalogues   update locale/ after a change of the English text
@@ -17,7 +18,7 @@ STAMP := $(VENV)/installed
 # (an empty variable would not override it); the address of its package index stays.
 PIP := PIP_CONSTRAINT=/dev/null $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: serve book test lint lab bench catalogues clean
+.PHONY: serve book test lint browser lab bench catalogues clean
 .DELETE_ON_ERROR:
 
 serve: book
@@ -34,6 +35,9 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+
+browser:
+	@bash tools/find_browser.sh
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=. chapters

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_series_agree(name, script):
 @pytest.mark.parametrize("name", NAMES)
 def test_javascript_is_self_contained(name):
     code = load(name).javascript()
-    assert "import" not in code and "document" not in code and "window" not in code
+    assert not re.search(r"\b(import|document|window)\b", code)  # growth_window_s is a name
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,6 +15,7 @@ from html import escape
 from typing import Any
 
 from .estimate import Estimate, EstimateError
+from .expression import run
 from .language import translate
 from .units import display_for, format_value
 
@@ -123,7 +124,9 @@ def placeholders(template: str) -> set[str]:
 
 def _resolve_binding(estimate: Estimate, b: Mapping[str, Any], values: dict[str, Any]) -> Any:
     def at(changed: Mapping[str, Any]) -> float:
-        got = changed[b["of"]] if b["of"] in changed else estimate(**changed)[b["of"]]
+        # The one result that is asked for: a sweep must not simulate a day for each point.
+        name, inputs = b["of"], estimate.values(changed)
+        got = inputs[name] if name in inputs else run([estimate.nodes[name]], inputs)[0]
         return float(got) / b.get("scale", 1.0)
 
     match b["$"]:

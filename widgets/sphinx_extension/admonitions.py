@@ -1,11 +1,10 @@
 """Folded answers: an admonition of class `dropdown` is a plain `<details>`.
 
-    ```{admonition} What if the prompts double?
-    :class: dropdown
+    ```{dropdown} What if the prompts double?
     ...
     ```
 
-The stock extension folds with a script; a browser needs none. `:open:` is not offered:
+The stock extensions fold with a script or a style sheet of their own; a browser needs neither. `:open:` is not offered:
 what should be read is not folded. In print everything is open (book.css, book.js).
 """
 
@@ -14,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from docutils.parsers.rst.directives.admonitions import Admonition
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ class folded(nodes.Element):
 
 class summary(nodes.TextElement):
     """The line of a folded block that stays in sight."""
+
+
+class Dropdown(Admonition):
+    """`{dropdown} Question`: an admonition that is folded."""
+
+    def run(self) -> list[nodes.Node]:
+        self.options["class"] = ["dropdown"]
+        return super().run()
 
 
 class FoldAdmonitions(SphinxPostTransform):
@@ -71,4 +79,5 @@ def depart_summary(self: Any, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> None:
     app.add_node(folded, html=(visit_folded, depart_folded))
     app.add_node(summary, html=(visit_summary, depart_summary))
+    app.add_directive("dropdown", Dropdown, override=True)  # in the place of sphinx-design's
     app.add_post_transform(FoldAdmonitions)

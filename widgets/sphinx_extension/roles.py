@@ -52,13 +52,15 @@ def number_markup(page: str, target: str) -> str:
 def table_markup(href_of_data: str, target: str) -> str:
     """HTML of a table's number with its unit, linked to its row.
 
-    `target` ends in ":number" to leave the unit out. Raises LookupError for an address
-    that is not there.
+    `target` ends in ":number" to leave the unit out, in ":%" to write a share as a
+    percentage. Raises LookupError for an address that is not there.
     """
     address, _, style = target.partition(":")
     found = tables.row(address.strip())
-    number, label = units.split_value(units.display_for(found.unit), found.value)
-    text = number if style == "number" or not label else f"{number}\u00a0{label}"
+    display = units.display_for(found.unit, show="%" if style == "%" else "")
+    number, label = units.split_value(display, found.value)
+    gap = "" if display.attach else "\u00a0"
+    text = number if style == "number" or not label else f"{number}{gap}{label}"
     href = f"{href_of_data}#{tables.anchor(found.path)}"
     return f'<a class="table-value" href="{escape(href)}">{escape(text)}</a>'
 

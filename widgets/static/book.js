@@ -34,10 +34,14 @@ function setUpToggles() {
       button.setAttribute("aria-expanded", String(open));
       controlled.classList.toggle("is-open", open);
     };
-    button.addEventListener("click", () => show(button.getAttribute("aria-expanded") !== "true"));
+    const isOpen = () => button.getAttribute("aria-expanded") === "true";
+    button.addEventListener("click", () => {
+      show(!isOpen());
+      if (isOpen()) controlled.querySelector("a")?.focus();
+    });
     controlled.addEventListener("click", (event) => event.target.closest("a") && show(false));
-    controlled.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || button.getAttribute("aria-expanded") !== "true") return;
+    addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !isOpen()) return;
       show(false);
       button.focus();
     });
@@ -71,7 +75,8 @@ function setUpContents() {
   if (!heads.length) return;
   const mark = () => {
     const passed = heads.filter((head) => head.getBoundingClientRect().top < 140);
-    const current = passed.at(-1) ?? heads[0];
+    const atEnd = scrollY > 0 && innerHeight + scrollY >= root.scrollHeight - 2;
+    const current = (atEnd ? heads : passed).at(-1) ?? heads[0];
     for (const [head, link] of links) link.classList.toggle("is-current", head === current);
   };
   let waiting = false;

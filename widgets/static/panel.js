@@ -716,7 +716,11 @@ export function sourceView(store, assumption) {
       href ? h("a", { href }, words) : words));
 }
 
-const boxText = (assumption, value) => String(Number((value / assumption.box.scale).toPrecision(8)));
+/** The text of a number box: whole numbers in full, others with six digits. */
+function boxText(assumption, value) {
+  const number = Number((value / assumption.box.scale).toPrecision(12));
+  return String(Number.isInteger(number) ? number : Number(number.toPrecision(6)));
+}
 
 const nearestStop = (stops, value) => {
   let best = 0;
@@ -919,25 +923,35 @@ function resultsView(store, anchor) {
   const hasFormulas = rows.some(([, row]) => row.formula);
   const node = h("div", { class: "ep-results" },
     h("div", { class: "ep-results-bar" }, h("p", { class: "ep-heading" }, strings.results), hasFormulas ? toggle : null), list(false), more);
-  const fit = () => fitFormulas(rows.map(([, row]) => row.formula).filter(Boolean));
+  const fit = (meanwhile) => fitFormulas(rows.map(([, row]) => row.formula).filter(Boolean), meanwhile);
   toggle.addEventListener("click", () => {
     numbers = !numbers;
     toggle.setAttribute("aria-pressed", String(numbers));
     rows.forEach(([, row]) => row.rename());
     fit();
   });
-  more?.addEventListener("toggle", fit);
+  more?.addEventListener("toggle", () => fit());
   return { node, fit, update: () => rows.forEach(([, row]) => row.update()) };
 }
 
-/** Formulas do not break by themselves: let those that are too wide wrap between their terms. */
-export function fitFormulas(formulas) {
-  formulas.forEach((one) => one.classList.remove("is-wide"));
-  const wide = formulas.filter((one) => one.scrollWidth > one.clientWidth + 1);
-  const room = wide.map((one) => one.clientWidth);
-  wide.forEach((one, i) => { one.classList.add("is-wide"); one.style.setProperty("--ep-room", `${room[i] - 12}px`); });
-  const scrolled = wide.filter((one) => one.scrollWidth > one.clientWidth + 1);
-  formulas.forEach((one) => setAttribute(one, "tabindex", scrolled.includes(one) ? "0" : null));
+/**
+ * Formulas do not break by themselves: one that is too wide wraps between its terms, then
+ * shrinks a little, and only then scrolls. `meanwhile` is called between reading and writing,
+ * so that whoever else has to measure shares the same layout.
+ */
+export function fitFormulas(formulas, meanwhile) {
+  const tooWide = (one) => one.scrollWidth > one.clientWidth + 1;
+  formulas.forEach((one) => { one.classList.remove("is-wide"); one.style.fontSize = ""; });
+  const wide = formulas.filter(tooWide).map((one) => ({ one, room: one.clientWidth }));
+  meanwhile?.();
+  wide.forEach(({ one, room }) => { one.classList.add("is-wide"); one.style.setProperty("--ep-room", `${room - 12}px`); });
+  const still = wide.map(({ one, room }) => ({ one, scale: Math.max(0.78, room / one.scrollWidth) }))
+    .filter(({ scale }) => scale < 1);
+  still.forEach(({ one, scale }) => { one.style.fontSize = `${scale}em`; });
+  nextFrame(() => {
+    const scrolled = new Set(still.map(({ one }) => one).filter(tooWide));
+    formulas.forEach((one) => setAttribute(one, "tabindex", scrolled.has(one) ? "0" : null));
+  });
 }
 
 /** Figures behind a segmented control: all in one cell of fixed height, one in sight. */
@@ -1056,16 +1070,18 @@ function headerView(store, { move, link, announce, titleId }) {
 
 // ------------------------------------------------------------------------------------- panel
 
-/** Whether assumptions and results are too unequal to stand side by side. */
-function unequal(spec) {
-  const groups = new Set(spec.assumptions.map((one) => one.group)).size;
-  const left = spec.assumptions.length * 60 + groups * 32;
-  const right = 44 + spec.results.filter((one) => !one.detail).reduce((sum, one) => sum + (one.formula ? 72 : 36), 0);
-  return right < 0.72 * left || left < 0.6 * right;
+const SIDE_BY_SIDE_PX = 620;
+
+/** Whether assumptions and results are too unequal to stand side by side, as they are laid out. */
+function unequal(columns) {
+  columns.style.alignItems = "start";
+  const [left, right] = [...columns.children].map((one) => one.offsetHeight);
+  columns.style.alignItems = "";
+  return right < 0.75 * left || left < 0.75 * right;
 }
 
 const textWidth = (text) => [...text].reduce((sum, char) => sum + (char > "\u2e80" ? 2 : 1), 0);
-const widest = (texts) => Math.min(11, Math.max(0, ...texts.map(textWidth)));
+const widest = (texts) => Math.min(9, Math.max(0, ...texts.map(textWidth)));
 
 /**
  * Build the panel inside `root` (a `section.estimate-panel`) and keep it in step with the store.
@@ -1086,11 +1102,11 @@ export function mountPanel(root, store, options = {}) {
   const results = resultsView(store, anchor("result"));
   const figures = figuresView(store, options.plotly ?? (() => Promise.reject()));
   const slot = h("div", { class: "ep-slot" }, controls.node);
+  const columns = h("div", { class: "ep-columns" }, slot, results.node);
   const card = h("div", { class: "ep-card" }, header.node, header.note, heads?.node, verdicts.node,
-    h("div", { class: "ep-columns" }, slot, results.node), figures?.node, options.announce ? null : live);
+    columns, figures?.node, options.announce ? null : live);
   const body = h("div", { class: "ep" }, card);
   root.classList.toggle("is-compact", Boolean(spec.compact));
-  root.classList.toggle("is-stacked", unequal(spec));
   controls.node.style.setProperty("--ep-box-unit", `${widest(spec.assumptions.map((one) => one.box.unit))}ch`);
   results.node.style.setProperty("--ep-unit", `${widest(spec.results.flatMap((one) => one.display?.ladder?.map((step) => step[1]) ?? []))}ch`);
   setAttribute(root, "aria-labelledby", titleId);
@@ -1099,19 +1115,32 @@ export function mountPanel(root, store, options = {}) {
   update();
   root.prepend(body);
   root.classList.add("is-mounted");
+  let measured = false;
+  const fit = () => {
+    if (!measured && columns.clientWidth >= SIDE_BY_SIDE_PX) {
+      measured = true;
+      root.classList.toggle("is-stacked", unequal(columns));
+    }
+    results.fit(fitLabels(controls.node));
+  };
+  if (!spec.compact) fit(); // the small panels of a toolbox page wait for the next frame
   const size = new ResizeObserver(() => nextFrame(fit));
-  const fit = () => { fitLabels(controls.node); results.fit(); };
   for (const node of [controls.node, results.node]) size.observe(node);
   const unsubscribe = store.subscribe(update);
   return () => { unsubscribe(); size.disconnect(); figures?.dispose(); body.remove(); root.classList.remove("is-mounted"); };
 }
 
-/** A label too long to stand beside its value takes the line; the value joins the slider. */
+/**
+ * A label too long to stand beside its value takes the line; the value joins the slider. When
+ * that befalls many rows, all follow, so that the values stay in one column.
+ */
 function fitLabels(controls) {
   const rows = [...controls.querySelectorAll(".ep-row")];
   rows.forEach((row) => row.classList.remove("is-long"));
-  const long = rows.filter((row) => row.firstChild.scrollWidth > row.firstChild.clientWidth + 1);
-  long.forEach((row) => row.classList.add("is-long"));
+  return () => {
+    const long = rows.filter((row) => row.firstChild.scrollWidth > row.firstChild.clientWidth + 1);
+    (long.length > rows.length / 4 ? rows : long).forEach((row) => row.classList.add("is-long"));
+  };
 }
 
 // --------------------------------------------------------------------------------- anywidget
