@@ -55,3 +55,12 @@ def cell(declared, value) -> str:
     number, unit = split_value(declared.display, value)
     gap = "" if declared.display.attach or not unit else "\u00a0"
     return f"{number}{gap}{unit}"
+
+
+def bare_number(declared, value) -> str:
+    """The text of a number quoted without its unit."""
+    return (
+        shown(declared, value)
+        if isinstance(value, bool)
+        else split_value(declared.display, value)[0]
+    )

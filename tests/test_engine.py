@@ -292,7 +292,7 @@ def test_constants_have_units():
         ("byte/token", {"show": "B/token"}, 70272, "70,272 B/token"),
         ("s", {}, 0.0446, "44.6 ms"),
         ("s", {}, 6720, "1.87 h"),
-        ("s", {}, 0, "0 µs"),
+        ("s", {}, 0, "0 s"),
         ("s/token", {}, 0.05, "50 ms"),
         ("usd", {}, 0.7555, "$0.76"),
         ("usd/hour", {"style": "integer"}, 1088, "$1,088"),

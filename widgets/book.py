@@ -22,7 +22,7 @@ from .panel import _data_value, spec, spec_script
 from .paths import resource
 from .strings import GROUP_TITLES, STRINGS
 from .tables import row
-from .units import LABELS, format_value, labels
+from .units import LABELS, format_value, labels, split_value
 
 ESTIMATE_TAG, FIGURES_TAG = "estimate", "figures"
 
@@ -248,9 +248,10 @@ def number_html(page: str, quoted: str) -> str:
     else:
         declared = estimate._known(quote.name, estimate.outputs, "assumption or result")
         value = estimate(**values)[quote.name]
-    shown = format_value(declared.display, value)
-    if quote.style == "number":
-        shown = shown.split("\u00a0")[0]
+    bare = quote.style == "number" and not isinstance(value, bool)
+    shown = (
+        split_value(declared.display, value)[0] if bare else format_value(declared.display, value)
+    )
     return (
         '<button type="button" class="estimate-number">'
         f'<output data-estimate="{escape(quote.estimate)}" {_reference(estimate, quote)} '

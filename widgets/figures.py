@@ -17,7 +17,7 @@ from typing import Any
 from .estimate import Estimate, EstimateError
 from .expression import run
 from .language import translate
-from .units import display_for, format_value
+from .units import LABELS, format_value, split_value
 
 ROLES = {
     "client": "#5b6470", "control": "#7b5ea7", "prefill": "#0b6e7f", "decode": "#b8651b",
@@ -111,8 +111,8 @@ def fill(estimate: Estimate, template: str, assumptions: Mapping[str, Any] | Non
                 name, {**estimate.assumptions, **estimate.outputs}, "assumption or result"
             )
         got = values[name] if name in values else result[name]
-        shown = format_value(declared.display, got)  # type: ignore[union-attr]
-        return shown.split("\u00a0")[0] if match[2] else shown
+        display = declared.display  # type: ignore[union-attr]
+        return split_value(display, got)[0] if match[2] else format_value(display, got)
 
     return _PLACEHOLDER.sub(number, template)
 
@@ -207,14 +207,15 @@ class Axis:
     whole: bool = False
 
     def bound(self, estimate: Estimate) -> Axis:
-        """With what the assumption `of` supplies filled in."""
+        """With what the assumption `of` supplies filled in. A unit that only repeats what is
+        counted (instances in "instance") is left out."""
         if not self.of:
             return self
         a = estimate._known(self.of, estimate.assumptions, "assumption")
         scale, unit = box_unit(a)
         return Axis(
             self.label or a.label,
-            self.unit or unit,
+            self.unit or ("" if unit in LABELS.values() else unit),
             self.log or a.log,
             self.low if self.low is not None else a.low / scale,
             self.high if self.high is not None else a.high / scale,
@@ -228,11 +229,10 @@ class Axis:
         low, high = float(self.low or 0), float(self.high or 1)
         steps = [i / (count - 1) for i in range(count)]
         if self.log:
-            at = [low * (high / low) ** t * self.scale for t in steps]
+            spots = [low * (high / low) ** t * self.scale for t in steps]
         else:
-            at = [(low + (high - low) * t) * self.scale for t in steps]
-        # An assumption that counts takes whole numbers only.
-        return sorted({float(round(x)) for x in at}) if self.whole else at
+            spots = [(low + (high - low) * t) * self.scale for t in steps]
+        return sorted({float(round(x)) for x in spots}) if self.whole else spots
 
     def layout(self) -> dict[str, Any]:
         unit = f" ({translate(self.unit)})" if self.unit else ""
@@ -505,15 +505,6 @@ def _trace(**parts: Any) -> dict[str, Any]:
     return {"type": "scatter", "hoverinfo": "skip", "showlegend": False, **parts}
 
 
-def _end_label(trace: Mapping[str, Any], k: int) -> dict[str, Any]:
-    """A label at a line's end; panel.js keeps these apart."""
-    return _trace(
-        x=trace["x"], y=trace["y"], mode="text", text=[], textposition="middle right",
-        textfont={"color": trace["line"]["color"], "size": 12.5}, cliponaxis=False,
-        meta={"kind": "label", "of": k, "label": trace["meta"]["label"]},
-    )  # fmt: skip
-
-
 # --- the figure -----------------------------------------------------------------------------
 
 
@@ -640,14 +631,10 @@ def mimebundle(figure: Any) -> dict[str, Any]:
 def figure_html(figure: Any) -> str:
     """The figure's place on a page, with the caption at the defaults."""
     caption = fill(figure.estimate, translate(figure.alt))
+    narrow = getattr(figure, "narrow_height", figure.height)
     return (
         f'<figure class="estimate-figure" data-estimate="{escape(figure.estimate.name)}" '
-        f'data-figure="{escape(figure.id)}" style="--height:{figure.height}px">'
+        f'data-figure="{escape(figure.id)}" style="--height:{figure.height}px;--narrow-height:{narrow}px">'
         f'<div class="estimate-plot" role="img" aria-label="{escape(translate(figure.title))}"></div>'
         f"<figcaption>{escape(caption)}</figcaption></figure>"
     )
-
-
-def unit_label(unit: str) -> str:
-    """How a unit is written on an axis, undivided by any prefix."""
-    return display_for(unit).ladder[-1][1]

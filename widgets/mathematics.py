@@ -21,10 +21,10 @@ _RELATIONS = {
 
 
 def inline_label(label: str) -> str:
-    """A label as it stands inside a formula: no capital, unless it starts an abbreviation."""
-    if len(label) > 1 and label[0].isupper() and not label[1].isupper() and label[1] != "-":
-        return label[0].lower() + label[1:]
-    return label
+    """A label as it stands inside a formula: no capital, unless it starts with a name or an
+    abbreviation such as GPUs, LoRA or N+1."""
+    first = label.split(" ", 1)[0]
+    return label[0].lower() + label[1:] if first[1:].islower() and first.isalpha() else label
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ def _row(*parts: str) -> str:
 
 
 _MATHML = _Syntax(
-    name=lambda ref, label: f'<mtext data-ref="{escape(ref)}">{escape(label)}</mtext>',
+    name=lambda ref, label: (
+        f'<mi mathvariant="normal" data-ref="{escape(ref)}">{escape(label)}</mi>'
+    ),
     number=lambda text: (
         f"<msup><mn>10</mn><mn>{text[3:]}</mn></msup>"
         if text.startswith("10^")
@@ -71,7 +73,10 @@ _MATHML = _Syntax(
         body,
         f'<mo fence="true" stretchy="true">{right}</mo>',
     ),
-    function=lambda f, args: _row(f"<mi>{f}</mi>", _mo("("), _mo(",").join(args), _mo(")")),
+    # The class keeps a name and its arguments together where a wide formula wraps.
+    function=lambda f, args: (
+        f'<mrow class="call"><mi>{escape(f)}</mi>{_mo("(")}{_mo(",").join(args)}{_mo(")")}</mrow>'
+    ),
     relation=lambda a, mathml, _latex, b: _row(a, _mo(mathml), b),
     cases=lambda condition, yes, no: _row(
         '<mo fence="true" stretchy="true">{</mo>',
@@ -81,7 +86,9 @@ _MATHML = _Syntax(
     big=lambda mathml, _latex, below, above: (
         f"<munderover>{_mo(mathml)}{_row(below)}{_row(above)}</munderover>"
     ),
-    symbol=lambda text: f"<mi>{text}</mi>",
+    symbol=lambda text: (
+        f'<mi mathvariant="{"italic" if len(text) == 1 else "normal"}">{escape(text)}</mi>'
+    ),
 )
 
 
@@ -111,7 +118,7 @@ _LATEX = _Syntax(
         rf"\begin{{cases}} {yes} & \text{{if }} {condition} \\ {no} & \text{{else}} \end{{cases}}"
     ),
     big=lambda _mathml, latex, below, above: rf"{latex}_{{{below}}}^{{{above}}}",
-    symbol=lambda text: text,
+    symbol=lambda text: text if len(text) == 1 else _latex_text(text),
 )
 
 
@@ -129,7 +136,7 @@ def _number_text(value: float | bool) -> str:
 class _Formula:
     def __init__(self, syntax: _Syntax, names: Mapping[int, str], labels: Mapping[str, str]):
         self.s, self.names, self.labels = syntax, names, labels
-        self.letters = iter("ijkmnpq")
+        self.letters = iter([*"ijkmnpq", *(f"i{k}" for k in range(2, 99))])
         self.variables: dict[int, str] = {}
 
     def label(self, ref: str) -> str:
@@ -180,8 +187,10 @@ class _Formula:
                 return s.function("table", [self.text(args[0])]), _ATOM
             case "sum" | "argmax":
                 return self.loop(node), _MUL
-            case "final" | "series" | "scan":
-                return s.function("simulated", []), _ATOM
+            case "final" | "series":
+                info = args[0].data
+                state = (info.names + info.emitted)[node.data].replace("_", " ")
+                return s.function("simulated", [s.symbol(state)]), _ATOM
         mathml, latex = _RELATIONS[node.op]
         return s.relation(self.text(args[0], _ADD), mathml, latex, self.text(args[1], _ADD)), 0
 
@@ -207,6 +216,6 @@ def latex(node: Node, names: Mapping[int, str], labels: Mapping[str, str]) -> st
 
 
 def mathml(node: Node, names: Mapping[int, str], labels: Mapping[str, str]) -> str:
-    """`node` as a MathML element; named leaves are `<mtext data-ref=…>`."""
+    """`node` as a MathML element; named leaves are `<mi data-ref=…>`."""
     body = _Formula(_MATHML, names, labels).text(node, root=True)
     return f'<math display="inline">{_row(body)}</math>'

@@ -194,14 +194,31 @@ def static_html(estimate: Estimate, figures: Sequence[Any], compact: bool) -> st
         for g in estimate.outputs.values()
         if g.verdict is not None
     )
-    kind = " estimate-panel--compact" if compact else ""
+    title = escape(translate(estimate.title))
+    tables = _static_table("estimate-results", "Results at the defaults", rows)
+    tables += _static_table("estimate-assumptions", "Assumptions", assumed)
     return (
-        f'<section class="estimate-panel{kind}" data-estimate="{name}" aria-label="{escape(translate(estimate.title))}">'
-        f'<div class="estimate-static"><h3 class="estimate-title">{escape(translate(estimate.title))}</h3>{verdicts}'
-        f'<table class="estimate-results"><caption>{escape(translate("Results at the defaults"))}</caption><tbody>{rows}</tbody></table>'
-        f'<table class="estimate-assumptions"><caption>{escape(translate("Assumptions"))}</caption><tbody>{assumed}</tbody></table>'
+        f'<section class="estimate-panel" id="estimate-{name}" data-estimate="{name}" '
+        f'aria-label="{title}" style="{_reserved_room(estimate, figures)}">'
+        f'<div class="estimate-static"><h3 class="estimate-title">{title}</h3>{verdicts}{tables}'
         f"</div></section>{spec_script(spec(estimate, figures, compact))}"
     )
+
+
+def _static_table(kind: str, caption: str, rows: str) -> str:
+    words = escape(translate(caption))
+    return f'<table class="{kind}"><caption>{words}</caption><tbody>{rows}</tbody></table>'
+
+
+def _reserved_room(estimate: Estimate, figures: Sequence[Any]) -> str:
+    """Counts from which the style sheet knows the panel's height before it is built."""
+    counts = {
+        "rows": len(estimate.assumptions),
+        "groups": len({a.group for a in estimate.assumptions.values()}),
+        "results": sum(not g.detail for g in estimate.outputs.values()),
+        "figure": int(any(not f.page for f in figures)),
+    }
+    return ";".join(f"--{key}:{count}" for key, count in counts.items())
 
 
 def _static_assumption(a: Assume) -> str:

@@ -218,6 +218,10 @@ def labels() -> list[str]:
     return sorted({label for _, label in fixed if label})
 
 
+MOST_DECIMALS = 6
+"""What is smaller than this shows reads as nought, not as a row of zeros."""
+
+
 def _round(n: float, display: Display) -> Decimal:
     exact = Decimal(n)
     if display.style == "integer":
@@ -226,7 +230,7 @@ def _round(n: float, display: Display) -> Decimal:
         decimals = display.digits
     else:
         before = exact.adjusted() + 1 if exact else 1
-        decimals = max(display.digits - before, 0)
+        decimals = min(max(display.digits - before, 0), MOST_DECIMALS)
     return exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
@@ -238,7 +242,7 @@ def split_value(display: Display, value: Any) -> tuple[str, str]:
     v = float(value)
     if not math.isfinite(v):
         return "–", ""
-    reach = abs(v) * (1 + 1e-9)
+    reach = abs(v) * (1 + 1e-9) or 1.0  # nought is nought of the plain unit: 0 s, not 0 µs
     scale, label = next((s for s in display.ladder if reach >= s[0]), display.ladder[-1])
     rounded = _round(v / scale, display)
     text = f"{abs(rounded):,f}"

@@ -52,6 +52,12 @@ class Part:
     pages: tuple[Link, ...]
 
 
+def name_folded_code(_app: Sphinx, config: Config) -> None:
+    """The line of a folded code cell, before myst-nb reads its configuration."""
+    config.nb_code_prompt_show = interface_text(config.language, "Show the code")
+    config.nb_code_prompt_hide = interface_text(config.language, "Hide the code")
+
+
 def prepare(app: Sphinx, config: Config) -> None:
     """Put the book's templates before the theme's, and tell kernels what they run for."""
     config.templates_path.insert(0, str(TEMPLATES))
@@ -203,5 +209,6 @@ def description(doctree: nodes.document | None) -> str:
 
 
 def setup(app: Sphinx) -> None:
+    app.connect("config-inited", name_folded_code, priority=100)
     app.connect("config-inited", prepare, priority=900)
     app.connect("html-page-context", complete_context, priority=900)

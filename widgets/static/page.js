@@ -7,8 +7,8 @@
  * book's estimates, so that the state of another chapter's estimate is carried without a notice.
  */
 import panel, {
-  createStore, fillTemplate, fitFormulas, formatParts, formatValue, formulaView, h, changeText,
-  mountFigure, nextFrame, normalise, outputView, setAttribute, setText, sourceView,
+  button, changeText, createStore, fillTemplate, fitFormulas, formatParts, formatValue, formulaView,
+  fullText, h, mountFigure, nextFrame, normalise, outputView, setAttribute, setText, sourceView,
 } from "./panel.js";
 
 const SETTLE_MS = 350;
@@ -29,8 +29,8 @@ let plotlyLoading = null;
 /** Load the vendored Plotly once. */
 function loadPlotly() {
   plotlyLoading ??= new Promise((resolve, reject) => {
-    const src = new URL(meta("plotly-src") ?? "vendor/plotly-basic.min.js", meta("plotly-src") ? document.baseURI : import.meta.url).href;
-    const script = h("script", { src, async: true });
+    const beside = new URL("vendor/plotly-basic.min.js", import.meta.url).href;
+    const script = h("script", { src: meta("plotly-src") ?? beside, async: true });
     script.onload = () => resolve(window.Plotly);
     script.onerror = reject;
     document.head.append(script);
@@ -49,7 +49,7 @@ function noticeRegion(strings) {
   const region = h("div", { class: "estimate-notices", role: "status", "aria-label": strings.notices });
   document.body.append(region);
   return (text) => {
-    const close = h("button", { type: "button", class: "ep-close", "aria-label": strings.dismiss }, "✕");
+    const close = button("ep-close", "✕", { "aria-label": strings.dismiss });
     const notice = h("div", { class: "estimate-notice" }, h("p", {}, text), close);
     close.addEventListener("click", () => notice.remove());
     region.append(notice);
@@ -84,7 +84,8 @@ function isForeign(owner, stores) {
 function readAddress(stores, strings, notify) {
   const wanted = new Map(new URLSearchParams(location.search)); // of duplicates the last one wins
   const changes = new Map();
-  const tell = (key, name, value = "") => notify(strings[key].replace("{name}", () => short(name)).replace("{value}", () => value));
+  const tell = (key, name, value = "") =>
+    notify(strings[key].replace("{name}", () => short(name)).replace("{value}", () => value));
   for (const [key, text] of wanted) {
     const [owner, name] = splitKey(key);
     if (isForeign(owner, stores)) continue;
@@ -93,7 +94,7 @@ function readAddress(stores, strings, notify) {
     if (!assumption) { tell("address_unknown", key); continue; }
     const { value, reason } = normalise(assumption, NUMBER.test(text.trim()) ? text : NaN);
     if (value === null) { tell("address_number", assumption.label); continue; }
-    if (reason) tell("address_clamped", assumption.label, formatValue({ ...assumption.display, bare: false }, value, store.strings));
+    if (reason) tell("address_clamped", assumption.label, fullText(assumption, value, store.strings));
     changes.set(store, { ...changes.get(store), [name]: value });
   }
   for (const [store, values] of changes) store.setMany(values);
@@ -154,7 +155,7 @@ function subjectOf(node, store) {
   if (!entry) return null;
   if (!whatIf) return { entry, value: () => store.value(entry.name) };
   const overrides = JSON.parse(node.dataset.with ?? "{}");
-  return { entry, overrides, value: () => store.evaluate(overrides)[entry.name] };
+  return { entry, overrides, value: () => (store.assumptions.has(entry.name) ? store.override(overrides) : store.evaluate(overrides))[entry.name] };
 }
 
 const glow = new Set();
@@ -165,7 +166,8 @@ function numberWriter(node, subject, store) {
   const bare = node.dataset.style === "number";
   return () => {
     const now = value();
-    const text = bare ? formatParts(entry.display, now, store.strings).number : formatValue(entry.display, now, store.strings);
+    const text = bare ? formatParts(entry.display, now, store.strings).number
+      : formatValue(entry.display, now, store.strings);
     setAttribute(node, "data-value", typeof now === "boolean" || Number.isFinite(now) ? String(now) : "");
     if (node.textContent === text) return;
     setText(node, text);
@@ -186,8 +188,8 @@ function wireNumbers(stores) {
     if (node.tagName === "OUTPUT") setAttribute(node, "aria-live", "off");
     if (!writers.has(store)) writers.set(store, []);
     writers.get(store).push(numberWriter(node, subject, store));
-    const button = node.closest(".estimate-number");
-    if (button) explained.set(button, { ...subject, store });
+    const number = node.closest(".estimate-number");
+    if (number) explained.set(number, { ...subject, store });
   }
   for (const [store, list] of writers) {
     const write = () => { list.forEach((one) => one()); fade(); };
@@ -201,9 +203,10 @@ function wireNumbers(stores) {
 
 function explanation({ entry, store, overrides, value }) {
   const { strings } = store;
-  const show = (one, now) => formatValue({ ...one.display, bare: false }, now, strings);
+  const show = (one, now) => fullText(one, now, strings);
   const isAssumption = store.assumptions.has(entry.name);
-  const parts = [h("p", { class: "ep-explained" }, h("strong", {}, entry.label), h("span", {}, show(entry, value())))];
+  const parts = [h("p", { class: "ep-explained" },
+    h("strong", {}, entry.label), h("span", {}, show(entry, value())))];
   if (overrides) {
     const given = Object.entries(overrides).map(([name, change]) => {
       const one = store.entry(name);
@@ -237,14 +240,18 @@ function rowLink(row, strings) {
 /** One popover for all numbers: hover and focus show it, a tap or click keeps it open. */
 function explainNumbers(explained, strings) {
   if (!explained.size) return;
-  const box = h("div", { class: "estimate-popover", id: "estimate-popover", role: "dialog", popover: "manual", "aria-label": strings.explanation });
+  const box = h("div", {
+    class: "estimate-popover", id: "estimate-popover", role: "dialog", popover: "manual",
+    "aria-label": strings.explanation,
+  });
   let owner = null, pinned = false, timer = 0;
   const fill = () => {
     box.replaceChildren(...explanation(explained.get(owner)));
     fitFormulas([...box.querySelectorAll(".ep-formula")]);
   };
   const place = () => {
-    const at = owner.getBoundingClientRect(), size = box.getBoundingClientRect(), room = document.documentElement.clientWidth;
+    const at = owner.getBoundingClientRect(), size = box.getBoundingClientRect();
+    const room = document.documentElement.clientWidth;
     const left = Math.max(8, Math.min(at.left, room - size.width - 8));
     const above = at.bottom + size.height + 12 > innerHeight && at.top > size.height + 12;
     box.style.left = `${left + scrollX}px`;
@@ -259,28 +266,30 @@ function explainNumbers(explained, strings) {
     pinned = false;
     box.hidePopover();
   };
-  const open = (button) => {
+  const open = (number) => {
     clearTimeout(timer);
-    if (owner === button) return;
+    if (owner === number) return;
     close();
-    owner = button;
-    button.after(box); // so that Tab goes from the number into its explanation
+    owner = number;
+    number.after(box); // so that Tab goes from the number into its explanation
     box.showPopover();
     fill();
     place();
-    button.setAttribute("aria-expanded", "true");
-    button.setAttribute("aria-describedby", box.id);
+    number.setAttribute("aria-expanded", "true");
+    number.setAttribute("aria-describedby", box.id);
   };
   const later = (job, wait) => { clearTimeout(timer); timer = setTimeout(job, wait); };
-  for (const button of explained.keys()) {
-    setAttribute(button, "aria-expanded", "false");
-    setAttribute(button, "aria-haspopup", "dialog");
-    button.addEventListener("pointerenter", ({ pointerType }) => { if (pointerType === "mouse" && !pinned) later(() => open(button), 220); });
-    button.addEventListener("pointerleave", () => { if (!pinned) later(close, 220); });
-    button.addEventListener("focus", () => { if (button.matches(":focus-visible")) open(button); });
-    button.addEventListener("click", () => {
-      if (owner === button && pinned) return close();
-      open(button);
+  for (const number of explained.keys()) {
+    setAttribute(number, "aria-expanded", "false");
+    setAttribute(number, "aria-haspopup", "dialog");
+    number.addEventListener("pointerenter", ({ pointerType }) => {
+      if (pointerType === "mouse" && !pinned) later(() => open(number), 220);
+    });
+    number.addEventListener("pointerleave", () => { if (!pinned) later(close, 220); });
+    number.addEventListener("focus", () => { if (number.matches(":focus-visible")) open(number); });
+    number.addEventListener("click", () => {
+      if (owner === number && pinned) return close();
+      open(number);
       pinned = true;
     });
   }
@@ -305,7 +314,8 @@ function explainNumbers(explained, strings) {
 function dockResults(store) {
   const parts = store.spec.results.filter((one) => one.headline).map((one) => {
     const output = outputView(store, one);
-    return { update: output.update, node: h("div", { class: "ep-dock-item" }, h("span", {}, one.short ?? one.label), output.node) };
+    const node = h("div", { class: "ep-dock-item" }, h("span", {}, one.label), output.node);
+    return { node, update: output.update };
   });
   const update = () => parts.forEach((one) => one.update());
   update();
@@ -317,11 +327,14 @@ function dockResults(store) {
 function dock(root, store) {
   const { strings } = store;
   const controls = root.querySelector(".ep-controls"), slot = root.querySelector(".ep-slot");
-  const toggle = h("button", { type: "button", class: "ep-button", "aria-expanded": "false", "aria-controls": "estimate-drawer" }, strings.assumptions);
-  const close = h("button", { type: "button", class: "ep-close", "aria-label": strings.close }, "✕");
+  const id = "estimate-drawer", titleId = "estimate-drawer-title";
+  const toggle = button("ep-button", strings.assumptions, { "aria-expanded": "false", "aria-controls": id });
+  const close = button("ep-close", "✕", { "aria-label": strings.close });
+  const title = h("p", { class: "ep-title", id: titleId }, `${store.spec.title}: ${strings.assumptions}`);
   const body = h("div", { class: "ep-drawer-body" });
-  const drawer = h("div", { class: "estimate-drawer", id: "estimate-drawer", role: "dialog", "aria-labelledby": "estimate-drawer-title", hidden: true },
-    h("div", { class: "ep-drawer-head" }, h("p", { class: "ep-title", id: "estimate-drawer-title" }, `${store.spec.title}: ${strings.assumptions}`), close), body);
+  const drawer = h("div",
+    { class: "estimate-drawer", id, role: "dialog", "aria-labelledby": titleId, hidden: true },
+    h("div", { class: "ep-drawer-head" }, title, close), body);
   const bar = h("section", { class: "estimate-dock", "aria-label": strings.dock },
     h("div", { class: "ep-dock-bar" }, ...dockResults(store), toggle), drawer);
   const show = (open) => {
@@ -376,14 +389,14 @@ function pageModel(store, root, stores, announce) {
 function speakChanges(store, announce) {
   let before = store.results;
   const headlines = store.spec.results.filter((one) => one.headline);
+  const verdicts = store.spec.results.filter((one) => one.verdict);
   const speak = debounced(() => {
-    const changed = headlines.filter((one) => store.results[one.name] !== before[one.name]);
-    const verdicts = store.spec.results.filter((one) => one.verdict && store.results[one.name] !== before[one.name]);
-    before = store.results;
-    const words = [
-      ...changed.map((one) => `${one.label}: ${formatValue({ ...one.display, bare: false }, store.results[one.name], store.strings)}`),
-      ...verdicts.map((one) => fillTemplate(store.results[one.name] ? one.verdict.yes : one.verdict.no, store)),
-    ];
+    const now = store.results;
+    const moved = (one) => now[one.name] !== before[one.name];
+    const headline = (one) => `${one.label}: ${fullText(one, now[one.name], store.strings)}`;
+    const verdict = (one) => fillTemplate(now[one.name] ? one.verdict.yes : one.verdict.no, store);
+    const words = [...headlines.filter(moved).map(headline), ...verdicts.filter(moved).map(verdict)];
+    before = now;
     if (words.length) announce(words.join(". "));
   }, 900);
   store.subscribe(speak);
@@ -395,6 +408,19 @@ function mountFigures(stores) {
     const figure = store?.spec.figures?.find((one) => one.id === host.dataset.figure);
     if (figure) mountFigure(host, figure, store, { plotly });
   }
+}
+
+/** The page grew while it was mounted: go once more to what the address points at. */
+function showTarget() {
+  try {
+    document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  } catch { /* a malformed address points at nothing */ }
+}
+
+/** The static tables print the defaults: they stay, hidden, and are no longer results. */
+function keepForPrint(root, fallback) {
+  root.append(fallback);
+  for (const node of fallback.querySelectorAll("[data-output]")) node.removeAttribute("data-output");
 }
 
 async function start() {
@@ -410,7 +436,7 @@ async function start() {
     if (!store) continue;
     const fallback = root.querySelector(".estimate-static");
     await panel.render({ model: pageModel(store, root, stores, announce), el: root });
-    if (fallback) root.append(fallback); // kept for print
+    if (fallback) keepForPrint(root, fallback);
     if (!store.spec.compact) main ??= { root, store };
   }
   const explained = wireNumbers(stores);
@@ -420,9 +446,9 @@ async function start() {
   for (const store of stores.values()) speakChanges(store, announce);
   if (main) dock(main.root, main.store);
   mountFigures(stores);
-  if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  showTarget();
   setTimeout(openGate, 0);
-  if (document.querySelector(".estimate-plot")) (window.requestIdleCallback ?? setTimeout)(plotly, { timeout: 4000 });
+  if (document.querySelector(".estimate-plot")) (window.requestIdleCallback ?? setTimeout)(plotly);
 }
 
 start();

@@ -45,6 +45,10 @@ export function setAttribute(node, name, value) {
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
 
+/** A button with a class and a text. */
+export const button = (className, text, attributes = {}) =>
+  h("button", { type: "button", class: className, ...attributes }, text);
+
 const uid = (prefix) => `${prefix}-${++serial}`;
 
 const frameQueue = new Set();
@@ -69,7 +73,7 @@ function digitsOf(n, { style, digits }) {
   if (style === "fixed") return n.toFixed(digits);
   if (n === 0) return "0";
   const exponent = Number(n.toExponential(digits - 1).split("e")[1]);
-  const text = n.toFixed(Math.min(100, Math.max(0, digits - 1 - exponent)));
+  const text = n.toFixed(Math.min(6, Math.max(0, digits - 1 - exponent))); // 6: units.MOST_DECIMALS
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
@@ -79,7 +83,7 @@ export function formatParts(display, value, strings) {
   if (!Number.isFinite(value)) return { number: NOTHING, unit: "" };
   const ladder = display.ladder;
   const [scale, label] =
-    ladder.find(([step]) => Math.abs(value) * (1 + 1e-9) >= step) ?? ladder[ladder.length - 1];
+    ladder.find(([step]) => (Math.abs(value) * (1 + 1e-9) || 1) >= step) ?? ladder[ladder.length - 1];
   const [whole, part] = digitsOf(Math.abs(value / scale), display).split(".");
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
   const sign = value < 0 && /[1-9]/.test(grouped) ? MINUS : "";
@@ -93,6 +97,12 @@ export function formatParts(display, value, strings) {
 export function formatValue(display, value, strings) {
   const { number, unit } = formatParts(display, value, strings);
   return display.bare ? number : number + unit;
+}
+
+/** A value with its unit, as it stands alone: the unit shows even where sentences leave it out. */
+export function fullText(entry, value, strings) {
+  const { number, unit } = formatParts(entry.display, value, strings);
+  return number + unit;
 }
 
 /** Fill `{name}` (with unit) and `{name:number}` from the store's current values. */
@@ -293,25 +303,38 @@ const readers = {
   color: (b, { color }) => color(b.role, b.alpha),
 };
 
-/** The type of the axis that a path in a figure is drawn on, so that a log axis can be minded. */
-function logRule(figure, path) {
+/** Cells of a heat map: the number becomes the strength of one role's colour. */
+function heatRule({ cmin, cmax, colorscale: [[, pale], [, strong]] }) {
+  return (value, color) => {
+    const part = Math.min(1, Math.max(0, (value - cmin) / (cmax - cmin)));
+    return color(strong.role, Number((pale.alpha + (strong.alpha - pale.alpha) * part).toFixed(2)));
+  };
+}
+
+const positive = (value) => (value > 0 ? value : null);
+const log10 = (value) => (value > 0 ? Math.log10(value) : null);
+
+/** What a bound number has to go through where it stands: a log axis, a colour of a heat map. */
+function ruleFor(figure, path) {
   const [part, index, key] = path;
+  if (part === "data" && path.slice(2).join() === "marker,color" && figure.data[index].meta?.kind === "heat") {
+    return heatRule(figure.data[index].marker);
+  }
   const axis = (id) => figure.layout?.[`${id[0]}axis${id.slice(1)}`]?.type === "log";
-  if (part === "data" && path.length === 3 && (key === "x" || key === "y")) {
-    return axis(figure.data[index][`${key}axis`] ?? key) ? "positive" : null;
+  if (part === "data" && (key === "x" || key === "y")) {
+    return axis(figure.data[index][`${key}axis`] ?? key) ? positive : null;
   }
   if (part === "layout" && index === "annotations" && /^[xy]$/.test(path[3] ?? "")) {
     const reference = figure.layout.annotations[path[2]][`${path[3]}ref`] ?? path[3];
-    return /^[xy]\d*$/.test(reference) && axis(reference) ? "log10" : null; // Plotly's convention
+    return /^[xy]\d*$/.test(reference) && axis(reference) ? log10 : null; // Plotly's convention
   }
   return null;
 }
 
-const ruled = (value, rule) => {
+const ruled = (value, rule, color) => {
   if (!rule) return value;
-  if (Array.isArray(value)) return value.map((one) => ruled(one, rule));
-  if (typeof value !== "number" || value <= 0) return null;
-  return rule === "log10" ? Math.log10(value) : value;
+  if (Array.isArray(value)) return value.map((one) => ruled(one, rule, color));
+  return typeof value === "number" ? rule(value, color) : null;
 };
 
 /** Split a figure into a plain copy and the list of its bound leaves. */
@@ -324,7 +347,7 @@ function compileFigure(source) {
       if (child === null || typeof child !== "object") continue;
       const here = [...path, Array.isArray(node) ? Number(key) : key];
       if (typeof child.$ === "string") {
-        bound.push({ path: here, binding: child, parent: node, key, rule: logRule(source, here) });
+        bound.push({ path: here, binding: child, parent: node, key, rule: ruleFor(source, here) });
       } else walk(child, here);
     }
   };
@@ -341,7 +364,7 @@ function readBindings(figure, store, color) {
   const env = { store, color, sweep: sweepCache(store) };
   const changed = [];
   for (const { path, binding, parent, key, rule } of figure.bound) {
-    const value = ruled(readers[binding.$]?.(binding, env) ?? null, rule);
+    const value = ruled(readers[binding.$]?.(binding, env) ?? null, rule, color);
     if (same(parent[key], value)) continue;
     parent[key] = value;
     changed.push(path);
@@ -440,13 +463,20 @@ function keyView(traces) {
   const lines = named.filter((one) => one.meta.kind === "line");
   const items = named.map((one) => {
     const { kind, label } = one.meta;
-    const mark = h("span", { class: `ep-mark is-${kind} is-${one.line?.dash ?? "solid"}`, "aria-hidden": "true", style: `color: ${roleVariable(roleOf(one) ?? "accent")}` });
+    const mark = h("span", {
+      class: `ep-mark is-${kind} is-${one.line?.dash ?? "solid"}`, "aria-hidden": "true",
+      style: `color: ${roleVariable(roleOf(one) ?? "accent")}`,
+    });
     return h("li", { class: kind === "line" ? "is-line" : null }, mark, label);
   });
   const direct = lines.length <= DIRECT;
   const needed = lines.length || named.length > 1 || named.some((one) => one.meta.kind === "measured");
   const only = direct && lines.length === named.length;
-  return needed ? h("ul", { class: `ep-key${direct ? " is-direct" : ""}${only ? " is-only-lines" : ""}` }, ...items) : null;
+  if (!needed) return null;
+  const key = h("ul", { class: "ep-key" }, ...items);
+  key.classList.toggle("is-direct", direct);
+  key.classList.toggle("is-only-lines", only);
+  return key;
 }
 
 /** Labels over a drawn plot: at the ends of its lines, kept apart, and beside the current point. */
@@ -484,7 +514,9 @@ function plotLabels(host, plot) {
         one.middle = y === undefined ? 0 : height(y);
       }
       spread(ends.filter((one) => !one.node.hidden), yaxis._offset, yaxis._offset + yaxis._length);
-      for (const { node, middle, size } of ends) node.style.transform = `translate(${right + 8}px, ${middle - size.height / 2}px)`;
+      for (const { node, middle, size } of ends) {
+        node.style.transform = `translate(${right + 8}px, ${middle - size.height / 2}px)`;
+      }
       if (here) placeHere(data[here.index]);
       function placeHere({ x: [x], y: [y], text: [text] }) {
         here.node.hidden = x === null || y === null || !text;
@@ -493,7 +525,8 @@ function plotLabels(host, plot) {
         const room = text.length * 8 + 24, left = xaxis._offset + xaxis.d2p(x), top = height(y);
         const flip = left - room < xaxis._offset;
         const dy = top - 26 < yaxis._offset ? 8 : -26;
-        here.node.style.transform = `translate(${left + (flip ? 9 : -9)}px, ${top + dy}px) translateX(${flip ? 0 : -100}%)`;
+        const corner = `translate(${left + (flip ? 9 : -9)}px, ${top + dy}px)`;
+        here.node.style.transform = flip ? corner : `${corner} translateX(-100%)`;
       }
     },
   };
@@ -566,7 +599,9 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
     compiled.layout = base(compiled.layout, width);
     for (const trace of compiled.data) if (trace.meta?.kind === "here") trace.mode = "markers";
     // Bound leaves of the top level of the layout were copied: point them at the new object.
-    for (const one of compiled.bound) if (one.path.length === 2 && one.path[0] === "layout") one.parent = compiled.layout;
+    for (const one of compiled.bound) {
+      if (one.path.length === 2 && one.path[0] === "layout") one.parent = compiled.layout;
+    }
     drawn = { ...compiled, variant, width, fixed: fixedAxes(compiled.layout) };
     return Plotly.newPlot(plot, drawn.data, drawn.layout, CONFIG);
   }
@@ -588,9 +623,11 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
         shifts[`${first}[${index}].${path.slice(3).join(".")}`] = drawn.layout[first][index][key];
       } else whole = true;
     }
-    if (whole || (moves.size && !drawn.fixed)) return Plotly.react(plot, drawn.data, drawn.layout, CONFIG);
+    if (whole || (moves.size && !drawn.fixed)) return redraw();
     return Promise.all([moveTraces(moves), Object.keys(shifts).length && Plotly.relayout(plot, shifts)]);
   }
+
+  const redraw = () => Plotly.react(plot, drawn.data, drawn.layout, CONFIG);
 
   function patchedInPlace(index, key) {
     const value = drawn.layout.annotations[index][key];
@@ -608,8 +645,9 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
       return Plotly.animate(plot, { data: updates, traces }, still);
     }
     const keys = Object.keys(Object.assign({}, ...updates));
-    if (!updates.every((one) => keys.every((key) => key in one))) return Plotly.react(plot, drawn.data, drawn.layout, CONFIG);
-    return Plotly.restyle(plot, Object.fromEntries(keys.map((key) => [key, updates.map((one) => one[key])])), traces);
+    if (!updates.every((one) => keys.every((key) => key in one))) return redraw();
+    const columns = keys.map((key) => [key, updates.map((one) => one[key])]);
+    return Plotly.restyle(plot, Object.fromEntries(columns), traces);
   }
 
   async function draw() {
@@ -629,7 +667,8 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
       if (whole || wider) labels.place(drawn.data);
       plot.dispatchEvent(new CustomEvent("estimate-drawn", { bubbles: true }));
     } catch (error) {
-      if (error) console.warn(`${figure.id}: ${error.message ?? error}`); // animate rejects with nothing when overtaken
+      // Plotly.animate rejects with nothing when the next move overtakes it.
+      if (error) console.warn(`${figure.id}: ${error.message ?? error}`);
     }
   }
 
@@ -704,7 +743,7 @@ export function formulaView(store, entry) {
 /** Where a default comes from: "Default 500 request/s. Range …. Given by the problem: …". */
 export function sourceView(store, assumption) {
   const { strings } = store;
-  const show = (value) => formatValue({ ...assumption.display, bare: false }, value, strings);
+  const show = (value) => fullText(assumption, value, strings);
   const { kind, text, href } = assumption.source ?? {};
   const range = strings.range.replace("{default}", show(assumption.default))
     .replace("{low}", show(assumption.low)).replace("{high}", show(assumption.high));
@@ -735,18 +774,21 @@ function assumptionRow(store, assumption, { anchor, move }) {
   const { name, label, box, stops } = assumption;
   const { strings } = store;
   const sourceId = uid("ep-source"), noteId = uid("ep-note");
-  const labelButton = h("button", { type: "button", class: "ep-label", "aria-expanded": "false", "aria-controls": sourceId }, label);
+  const labelButton = button("ep-label", label, { "aria-expanded": "false", "aria-controls": sourceId });
   const source = h("div", { id: sourceId, class: "ep-disclosed", hidden: true }, sourceView(store, assumption));
   const number = h("input", {
     type: "number", step: "any", inputmode: "decimal", class: "ep-box", autocomplete: "off",
-    "aria-label": strings.value_of.replace("{label}", label) + (box.unit ? `, ${box.unit}` : ""), "aria-describedby": noteId,
+    "aria-label": strings.value_of.replace("{label}", label) + (box.unit ? `, ${box.unit}` : ""),
+    "aria-describedby": noteId,
   });
-  const slider = h("input", { type: "range", name, min: 0, max: stops.length - 1, step: 1, "aria-label": label, autocomplete: "off" });
+  const slider = h("input", {
+    type: "range", name, min: 0, max: stops.length - 1, step: 1, "aria-label": label, autocomplete: "off",
+  });
+  const unit = h("span", { class: "ep-unit", "aria-hidden": "true" }, box.unit.replaceAll("/", "/\u200b"));
   const note = h("p", { id: noteId, class: "ep-note", role: "status" });
   const derived = assumption.suggested_by ? derivedLine(store, assumption, move) : null;
   const node = h("div", { class: "ep-row", id: anchor && `${anchor}-${name}` },
-    labelButton, h("span", { class: "ep-value" }, number, h("span", { class: "ep-unit", "aria-hidden": "true" }, box.unit)),
-    slider, derived?.node, note, source);
+    labelButton, h("span", { class: "ep-value" }, number, unit), slider, derived?.node, note, source);
 
   const say = (reason) => setText(note, reason ? limitText(store, assumption, reason) : "");
   labelButton.addEventListener("click", () => {
@@ -780,7 +822,7 @@ function assumptionRow(store, assumption, { anchor, move }) {
       const index = nearestStop(stops, value);
       if (slider.value !== String(index)) slider.value = index;
       setAttribute(slider, "data-value", String(value));
-      setAttribute(slider, "aria-valuetext", formatValue({ ...assumption.display, bare: false }, value, strings));
+      setAttribute(slider, "aria-valuetext", fullText(assumption, value, strings));
       slider.style.setProperty("--p", `${(index / (stops.length - 1)) * 100}%`);
       if (document.activeElement !== number) number.value = boxText(assumption, value);
     },
@@ -789,23 +831,23 @@ function assumptionRow(store, assumption, { anchor, move }) {
 
 function limitText(store, assumption, reason) {
   const bound = reason === "too_low" ? assumption.low : assumption.high;
-  const value = formatValue({ ...assumption.display, bare: false }, bound, store.strings);
+  const value = fullText(assumption, bound, store.strings);
   return store.strings[reason].replace("{value}", value).replace("{label}", assumption.label);
 }
 
 function derivedLine(store, assumption, move) {
   const text = new Text();
-  const button = h("button", { type: "button", class: "ep-use" }, store.strings.use_it);
-  const node = h("p", { class: "ep-derived" }, h("span", {}, text), button);
+  const use = button("ep-use", store.strings.use_it);
+  const node = h("p", { class: "ep-derived" }, h("span", {}, text), use);
   const suggestion = () => normalise(assumption, store.results[assumption.suggested_by]).value;
-  button.addEventListener("click", () => move({ [assumption.name]: suggestion() }));
+  use.addEventListener("click", () => move({ [assumption.name]: suggestion() }));
   return {
     node,
     update() {
       const value = suggestion();
-      const show = (one) => formatValue({ ...assumption.display, bare: false }, one, store.strings);
+      const show = (one) => fullText(assumption, one, store.strings);
       node.classList.toggle("is-idle", value === null || show(value) === show(store.values[assumption.name]));
-      button.disabled = node.classList.contains("is-idle");
+      use.disabled = node.classList.contains("is-idle");
       setText(text, store.strings.derived.replace("{value}", show(value)));
     },
   };
@@ -817,7 +859,8 @@ function controlsView(store, options) {
   for (const group of [...new Set(rows.map(([one]) => one.group))]) {
     const id = uid("ep-group");
     const members = rows.filter(([one]) => one.group === group);
-    node.append(h("div", { class: "ep-group", role: "group", "aria-labelledby": id, style: `--rows: ${members.length}` },
+    const style = `--rows: ${members.length}`;
+    node.append(h("div", { class: "ep-group", role: "group", "aria-labelledby": id, style },
       h("p", { class: "ep-heading", id }, store.strings[`group_${group}`] ?? group),
       ...members.map(([, row]) => row.node)));
   }
@@ -846,7 +889,8 @@ function headlineView(store) {
   const parts = store.spec.results.filter((one) => one.headline).map((one) => {
     const output = outputView(store, one);
     const change = changeView(store, one, false);
-    const node = h("div", { class: "ep-head" }, h("span", { class: "ep-head-label" }, one.label), output.node, change.node);
+    const node = h("div", { class: "ep-head" },
+      h("span", { class: "ep-head-label" }, one.label), output.node, change.node);
     return { node, update() { output.update(); change.update(); } };
   });
   return {
@@ -857,8 +901,16 @@ function headlineView(store) {
 
 function statement(sign, kind) {
   const text = new Text();
-  const node = h("span", { class: `ep-statement is-${kind}` }, h("span", { class: "ep-sign", "aria-hidden": "true" }, sign), h("span", {}, text));
-  return { node, show(on, words) { setText(text, words); node.classList.toggle("is-off", !on); setAttribute(node, "aria-hidden", on ? null : "true"); } };
+  const node = h("span", { class: `ep-statement is-${kind}` },
+    h("span", { class: "ep-sign", "aria-hidden": "true" }, sign), h("span", {}, text));
+  return {
+    node,
+    show(on, words) {
+      setText(text, words);
+      node.classList.toggle("is-off", !on);
+      setAttribute(node, "aria-hidden", on ? null : "true");
+    },
+  };
 }
 
 /** Verdicts: both wordings share one cell, so that the taller one keeps the room. */
@@ -878,7 +930,13 @@ function verdictView(store) {
   const constraints = (store.spec.constraints ?? []).map((one) => {
     const no = statement("✕", "bad");
     const node = h("li", { "data-constraint": one.name }, no.node);
-    return { node, update() { node.hidden = store.held[one.name] !== false; no.show(true, fillTemplate(one.no, store)); } };
+    return {
+      node,
+      update() {
+        node.hidden = store.held[one.name] !== false;
+        no.show(true, fillTemplate(one.no, store));
+      },
+    };
   });
   const fits = statement("✓", "ok");
   const fine = h("li", {}, fits.node);
@@ -898,8 +956,9 @@ function resultRow(store, entry, anchor, withNumbers) {
   const change = changeView(store, entry, true);
   const formula = entry.formula ? formulaView(store, entry) : null;
   const node = h("div", { class: "ep-result", id: anchor && `${anchor}-${entry.name}` },
-    h("dt", { title: entry.meaning || null }, entry.label), h("dd", { class: "ep-result-value" }, output.node),
-    h("dd", { class: "ep-result-change" }, change.node), formula && h("dd", { class: "ep-result-formula" }, formula.node));
+    h("dt", { title: entry.meaning || null }, entry.label),
+    h("dd", { class: "ep-result-value" }, output.node), h("dd", { class: "ep-result-change" }, change.node),
+    formula && h("dd", { class: "ep-result-formula" }, formula.node));
   return {
     node, formula: formula?.node,
     update() {
@@ -916,13 +975,15 @@ function resultsView(store, anchor) {
   const { strings } = store;
   let numbers = false;
   const rows = store.spec.results.map((one) => [one, resultRow(store, one, anchor, () => numbers)]);
-  const list = (detail) => h("dl", { class: "ep-list" }, ...rows.filter(([one]) => Boolean(one.detail) === detail).map(([, row]) => row.node));
-  const toggle = h("button", { type: "button", class: "ep-toggle", "aria-pressed": "false" }, strings.with_numbers);
+  const nodes = (detail) => rows.filter(([one]) => Boolean(one.detail) === detail).map(([, row]) => row.node);
+  const list = (detail) => h("dl", { class: "ep-list" }, ...nodes(detail));
+  const toggle = button("ep-toggle", strings.with_numbers, { "aria-pressed": "false" });
   const more = rows.some(([one]) => one.detail)
     ? h("details", { class: "ep-more" }, h("summary", {}, strings.more_results), list(true)) : null;
   const hasFormulas = rows.some(([, row]) => row.formula);
-  const node = h("div", { class: "ep-results" },
-    h("div", { class: "ep-results-bar" }, h("p", { class: "ep-heading" }, strings.results), hasFormulas ? toggle : null), list(false), more);
+  const bar = h("div", { class: "ep-results-bar" },
+    h("p", { class: "ep-heading" }, strings.results), hasFormulas ? toggle : null);
+  const node = h("div", { class: "ep-results" }, bar, list(false), more);
   const fit = (meanwhile) => fitFormulas(rows.map(([, row]) => row.formula).filter(Boolean), meanwhile);
   toggle.addEventListener("click", () => {
     numbers = !numbers;
@@ -944,12 +1005,15 @@ export function fitFormulas(formulas, meanwhile) {
   formulas.forEach((one) => { one.classList.remove("is-wide"); one.style.fontSize = ""; });
   const wide = formulas.filter(tooWide).map((one) => ({ one, room: one.clientWidth }));
   meanwhile?.();
-  wide.forEach(({ one, room }) => { one.classList.add("is-wide"); one.style.setProperty("--ep-room", `${room - 12}px`); });
+  for (const { one, room } of wide) {
+    one.classList.add("is-wide");
+    one.style.setProperty("--ep-room", `${room - 12}px`);
+  }
   const still = wide.map(({ one, room }) => ({ one, scale: Math.max(0.78, room / one.scrollWidth) }))
     .filter(({ scale }) => scale < 1);
   still.forEach(({ one, scale }) => { one.style.fontSize = `${scale}em`; });
   nextFrame(() => {
-    const scrolled = new Set(still.map(({ one }) => one).filter(tooWide));
+    const scrolled = new Set(formulas.filter((one) => one.scrollWidth > one.clientWidth));
     formulas.forEach((one) => setAttribute(one, "tabindex", scrolled.has(one) ? "0" : null));
   });
 }
@@ -960,9 +1024,7 @@ function figuresView(store, plotly) {
   if (!figures.length) return null;
   let chosen = 0;
   const single = figures.length === 1;
-  const tabs = figures.map((one, i) => h("button", {
-    type: "button", role: "tab", id: uid("ep-tab"), class: "ep-tab", "aria-selected": String(i === 0), tabindex: i ? -1 : 0,
-  }, one.title));
+  const tabs = figures.map((one) => button("ep-tab", one.title, { role: "tab", id: uid("ep-tab") }));
   const panes = figures.map((one, i) => h("figure", {
     class: "estimate-figure ep-pane", "data-figure": one.id, id: uid("ep-pane"),
     ...(single ? {} : { role: "tabpanel", "aria-labelledby": tabs[i].id }),
@@ -970,8 +1032,12 @@ function figuresView(store, plotly) {
   const views = figures.map((one, i) => mountFigure(panes[i], one, store, { plotly, isShown: () => chosen === i }));
   const choose = (index, focus) => {
     chosen = (index + figures.length) % figures.length;
-    tabs.forEach((tab, i) => { tab.setAttribute("aria-selected", String(i === chosen)); tab.tabIndex = i === chosen ? 0 : -1; });
-    panes.forEach((pane, i) => { pane.classList.toggle("is-off", i !== chosen); pane.inert = i !== chosen; });
+    figures.forEach((_, i) => {
+      tabs[i].setAttribute("aria-selected", String(i === chosen));
+      tabs[i].tabIndex = i === chosen ? 0 : -1;
+      panes[i].classList.toggle("is-off", i !== chosen);
+      panes[i].inert = i !== chosen;
+    });
     if (focus) tabs[chosen].focus();
     views[chosen].show();
   };
@@ -986,7 +1052,10 @@ function figuresView(store, plotly) {
   choose(0);
   const bar = single ? h("p", { class: "ep-heading" }, figures[0].title)
     : h("div", { class: "ep-tabs", role: "tablist", "aria-label": store.strings.figures }, ...tabs);
-  return { node: h("div", { class: "ep-figures" }, bar, h("div", { class: "ep-panes" }, ...panes)), dispose: () => views.forEach((one) => one.dispose()) };
+  return {
+    node: h("div", { class: "ep-figures" }, bar, h("div", { class: "ep-panes" }, ...panes)),
+    dispose: () => views.forEach((one) => one.dispose()),
+  };
 }
 
 // ------------------------------------------------------------------------------------ header
@@ -1013,17 +1082,17 @@ async function copy(text) {
 
 function copyButton(label, strings, text, announce) {
   const words = new Text(label);
-  const button = h("button", { type: "button", class: "ep-button" }, words);
+  const node = button("ep-button", words);
   let timer = 0;
-  button.addEventListener("click", async () => {
+  node.addEventListener("click", async () => {
     const said = await copy(text()).then(() => strings.copied, () => strings.copy_failed);
-    button.style.minWidth ||= `${button.offsetWidth}px`;
+    node.style.minWidth ||= `${node.offsetWidth}px`;
     setText(words, said);
     announce(said);
     clearTimeout(timer);
     timer = setTimeout(() => setText(words, label), 1600);
   });
-  return button;
+  return node;
 }
 
 function presetView(store, move) {
@@ -1044,7 +1113,8 @@ function presetView(store, move) {
   return {
     select, note,
     update() {
-      const match = presets.find((one) => Object.entries(valuesOf(one)).every(([name, value]) => store.values[name] === value));
+      const current = ([name, value]) => store.values[name] === value;
+      const match = presets.find((one) => Object.entries(valuesOf(one)).every(current));
       select.value = match?.key ?? "";
       last = match ?? last; // the note stays while the reader moves on from a preset
       note.hidden = !last.note;
@@ -1058,14 +1128,20 @@ function presetView(store, move) {
 function headerView(store, { move, link, announce, titleId }) {
   const { strings, spec } = store;
   const preset = presetView(store, move);
-  const reset = h("button", { type: "button", class: "ep-button" }, strings.reset);
+  const reset = button("ep-button", strings.reset);
   reset.addEventListener("click", () => move(store.defaults));
   const node = h("div", { class: "ep-header" },
     h("p", { class: "ep-title", id: titleId }, spec.title),
     h("div", { class: "ep-actions" }, preset?.select, reset,
       link && !spec.compact ? copyButton(strings.copy_link, strings, link, announce) : null,
       spec.compact ? null : copyButton(strings.copy_python, strings, () => pythonCall(store), announce)));
-  return { node, note: preset?.note, update: () => { preset?.update(); reset.disabled = !store.changed().length; } };
+  return {
+    node, note: preset?.note,
+    update() {
+      preset?.update();
+      reset.disabled = !store.changed().length;
+    },
+  };
 }
 
 // ------------------------------------------------------------------------------------- panel
@@ -1107,8 +1183,10 @@ export function mountPanel(root, store, options = {}) {
     columns, figures?.node, options.announce ? null : live);
   const body = h("div", { class: "ep" }, card);
   root.classList.toggle("is-compact", Boolean(spec.compact));
-  controls.node.style.setProperty("--ep-box-unit", `${widest(spec.assumptions.map((one) => one.box.unit))}ch`);
-  results.node.style.setProperty("--ep-unit", `${widest(spec.results.flatMap((one) => one.display?.ladder?.map((step) => step[1]) ?? []))}ch`);
+  const boxUnits = spec.assumptions.map((one) => one.box.unit);
+  const units = spec.results.flatMap((one) => one.display?.ladder?.map((step) => step[1]) ?? []);
+  controls.node.style.setProperty("--ep-box-unit", `${widest(boxUnits)}ch`);
+  results.node.style.setProperty("--ep-unit", `${widest(units)}ch`);
   setAttribute(root, "aria-labelledby", titleId);
   const views = [header, heads, verdicts, controls, results].filter(Boolean);
   const update = () => views.forEach((view) => view.update());
@@ -1127,7 +1205,13 @@ export function mountPanel(root, store, options = {}) {
   const size = new ResizeObserver(() => nextFrame(fit));
   for (const node of [controls.node, results.node]) size.observe(node);
   const unsubscribe = store.subscribe(update);
-  return () => { unsubscribe(); size.disconnect(); figures?.dispose(); body.remove(); root.classList.remove("is-mounted"); };
+  return () => {
+    unsubscribe();
+    size.disconnect();
+    figures?.dispose();
+    body.remove();
+    root.classList.remove("is-mounted");
+  };
 }
 
 /**
@@ -1154,7 +1238,8 @@ function plotlyFromKernel(model) {
     kernelPlotly.set(model, new Promise((resolve, reject) => {
       model.on("msg:custom", (content, buffers) => {
         if (content?.type !== "plotly" || globalThis.Plotly?.newPlot) return;
-        const script = h("script", { src: URL.createObjectURL(new Blob([buffers[0]], { type: "text/javascript" })) });
+        const bundle = new Blob([buffers[0]], { type: "text/javascript" });
+        const script = h("script", { src: URL.createObjectURL(bundle) });
         script.onload = () => resolve(globalThis.Plotly);
         script.onerror = reject;
         document.head.append(script);
@@ -1179,7 +1264,7 @@ function followKernel(model, store) {
   };
   const follow = names.map((name) => [`change:${name}`, () => store.set(name, model.get(name))]);
   follow.forEach(([event, listener]) => model.on(event, listener));
-  store.setMany(Object.fromEntries(names.map((name) => [name, model.get(name)]).filter(([, value]) => value !== undefined)));
+  for (const name of names) store.set(name, model.get(name));
   return { move, stop: () => follow.forEach(([event, listener]) => model.off(event, listener)) };
 }
 
@@ -1188,7 +1273,8 @@ async function render({ model, el }) {
   const store = model.store ?? (await createStore(model.get("spec")));
   const onPage = Boolean(model.store);
   const kernel = onPage ? null : followKernel(model, store);
-  const root = onPage ? el : el.appendChild(h("section", { class: "estimate-panel", "data-estimate": store.spec.name }));
+  const section = () => h("section", { class: "estimate-panel", "data-estimate": store.spec.name });
+  const root = onPage ? el : el.appendChild(section());
   const unmount = mountPanel(root, store, {
     move: kernel?.move,
     plotly: () => (model.plotly ? model.plotly() : plotlyFromKernel(model)),
@@ -1213,7 +1299,8 @@ const FALLBACK_STRINGS = {
   source_given: "Given by the problem", source_judgement: "Judgement",
   consistent: "The assumptions agree with each other.",
   figure_failed: "The figure could not be drawn.", in_drawer: "The assumptions are open beside the text.",
-  explanation: "Explanation", what_if: "If", dock: "Results in short", close: "Close", show_in_panel: "Show in the panel",
+  explanation: "Explanation", what_if: "If", dock: "Results in short", close: "Close",
+  show_in_panel: "Show in the panel",
   today: "With today’s numbers", notices: "Notices", dismiss: "Dismiss",
   address_unknown: "The address names “{name}”, which this page does not have; it was ignored.",
   address_number: "The address gives “{name}” something that is not a number; it was ignored.",
