@@ -189,7 +189,7 @@ def test_load_names_the_nearest():
 def test_modules_import_one_way():
     order = [
         "paths", "language", "units", "tables", "expression", "formulas", "javascript",
-        "mathematics", "estimate", "figures", "diagram", "strings", "panel", "live", "book",
+        "mathematics", "estimate", "figures", "diagram", "strings", "panel", "live", "book", "summary",
         "sphinx_extension",
     ]  # fmt: skip
     late = {"figures": {"panel"}, "panel": {"live"}}  # inside a function, to choose the host

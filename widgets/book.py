@@ -18,7 +18,7 @@ from typing import Any
 import nbformat
 
 from .estimate import Estimate, EstimateError, _unknown
-from .panel import _data_value, spec, spec_script
+from .panel import data_value, spec, spec_script
 from .paths import resource
 from .strings import GROUP_TITLES, STRINGS
 from .tables import row
@@ -255,7 +255,7 @@ def number_html(page: str, quoted: str) -> str:
     return (
         '<button type="button" class="estimate-number">'
         f'<output data-estimate="{escape(quote.estimate)}" {_reference(estimate, quote)} '
-        f'data-value="{_data_value(value)}" aria-live="off">{escape(shown)}</output></button>'
+        f'data-value="{data_value(value)}" aria-live="off">{escape(shown)}</output></button>'
     )
 
 

@@ -185,7 +185,7 @@ def static_html(estimate: Estimate, figures: Sequence[Any], compact: bool) -> st
     name = escape(estimate.name)
     rows = "".join(
         f'<tr><th scope="row">{escape(label)}<div class="formula">{estimate.mathml(key)}</div></th>'
-        f'<td data-output="{key}" data-value="{_data_value(result[key])}">{escape(number)}</td><td>{escape(unit)}</td></tr>'
+        f'<td data-output="{key}" data-value="{data_value(result[key])}">{escape(number)}</td><td>{escape(unit)}</td></tr>'
         for key, label, number, unit in result.table()
     )
     assumed = "".join(_static_assumption(a) for a in estimate.assumptions.values())
@@ -235,7 +235,8 @@ def _source_words(a: Assume) -> str:
     return f"{kind}: {source['text']}" if source["text"] else kind
 
 
-def _data_value(value: Any) -> str:
+def data_value(value: Any) -> str:
+    """A number as `data-value` holds it: unrounded, `true` or `false` for verdicts."""
     return str(value).lower() if isinstance(value, bool) else repr(float(value))
 
 

@@ -163,6 +163,8 @@ def _ladder(unit: str, binary: bool) -> tuple[tuple[tuple[float, str], ...], dic
         return _with_suffix(_BITS, _per(tuple(a for a in below if a == "s"))), {}
     if first == "s":
         return _SECONDS, {}
+    if unit == "flop/s/gpu":
+        return ((1e12, "TFLOP/s"),), {"digits": 4}  # peaks are compared in this unit
     if first == "flop":
         return _with_suffix(_FLOPS, _per(tuple(a for a in below if a == "s"))), {"digits": 4}
     if first == "usd":

@@ -163,11 +163,11 @@ const fade = debounced(() => { for (const node of glow) node.classList.remove("i
 
 function numberWriter(node, subject, store) {
   const { entry, value } = subject;
-  const bare = node.dataset.style === "number";
+  const write = node.dataset.style === "number" ? (now) => formatParts(entry.display, now, store.strings).number
+    : (now) => (node.dataset.unit === "shown" ? fullText : (one, at) => formatValue(one.display, at, store.strings))(entry, now, store.strings);
   return () => {
     const now = value();
-    const text = bare ? formatParts(entry.display, now, store.strings).number
-      : formatValue(entry.display, now, store.strings);
+    const text = write(now);
     setAttribute(node, "data-value", typeof now === "boolean" || Number.isFinite(now) ? String(now) : "");
     if (node.textContent === text) return;
     setText(node, text);
@@ -197,6 +197,42 @@ function wireNumbers(stores) {
     store.subscribe(write);
   }
   return explained;
+}
+
+// ------------------------------------------------------------------------------------ summary
+
+const STEP = 0.2; // as in summary.py, whose rule this follows
+
+/** The assumption whose ±20% spreads `output` widest, and the output at both ends. */
+function leverOf(store, output) {
+  let best = null;
+  for (const [name, one] of store.assumptions) {
+    const [low, high] = [1 - STEP, 1 + STEP].map((factor) => {
+      const moved = Math.min(one.high, Math.max(one.low, store.values[name] * factor));
+      const values = { ...store.values, [name]: one.scale === "integer" ? Math.floor(moved + 0.5) : moved };
+      return store.evaluateAt(values)[output];
+    });
+    if (!best || Math.abs(high - low) > Math.abs(best.high - best.low) * (1 + 1e-9)) best = { one, low, high };
+  }
+  return best;
+}
+
+/** Keep the summary's levers in step; they cost two evaluations an assumption, so they wait. */
+function wireLevers(stores) {
+  for (const row of document.querySelectorAll("[data-lever]")) {
+    const store = stores.get(row.dataset.estimate);
+    const entry = store?.entry(row.dataset.lever);
+    if (!entry) continue;
+    const write = () => {
+      const { one, ...ends } = leverOf(store, entry.name);
+      setText(row.querySelector("[data-lever-name]"), one.label);
+      for (const cell of row.querySelectorAll("[data-lever-end]")) {
+        setText(cell, formatValue(entry.display, ends[cell.dataset.leverEnd], store.strings));
+      }
+    };
+    if (store.changed().length) write();
+    store.subscribe(debounced(write, 200));
+  }
 }
 
 // ------------------------------------------------------------------------------- explanations
@@ -430,21 +466,22 @@ async function start() {
   const { strings } = stores.values().next().value;
   const announce = politeRegion();
   readAddress(stores, strings, noticeRegion(strings));
-  let main = null;
+  const whole = [];
   for (const root of document.querySelectorAll(".estimate-panel[data-estimate]")) {
     const store = stores.get(root.dataset.estimate);
     if (!store) continue;
     const fallback = root.querySelector(".estimate-static");
     await panel.render({ model: pageModel(store, root, stores, announce), el: root });
     if (fallback) keepForPrint(root, fallback);
-    if (!store.spec.compact) main ??= { root, store };
+    if (!store.spec.compact) whole.push({ root, store });
   }
   const explained = wireNumbers(stores);
   keepAddress(stores);
   performance.mark("estimates-ready");
   explainNumbers(explained, strings);
   for (const store of stores.values()) speakChanges(store, announce);
-  if (main) dock(main.root, main.store);
+  if (whole.length === 1) dock(whole[0].root, whole[0].store); // several panels share no dock
+  wireLevers(stores);
   mountFigures(stores);
   showTarget();
   setTimeout(openGate, 0);

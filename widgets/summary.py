@@ -1,0 +1,138 @@
+"""The summary: every chapter's headline, and the assumption that moves it most.
+
+Nothing is retyped: the numbers and the levers come from the chapters' own estimates, and the
+page's script works them out again when an assumption is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from .book import chapter_slugs, load, main_estimate
+from .estimate import Estimate
+from .language import translate
+from .panel import data_value, spec, spec_script, static_html
+from .units import format_value, split_value
+
+STEP = 0.2
+"""A lever is what moves the headline most when each assumption alone is moved by this share."""
+
+
+@dataclass(frozen=True)
+class Lever:
+    """An assumption, and the headline with it a fifth lower and a fifth higher."""
+
+    assumption: str
+    low: float
+    high: float
+
+
+def headline(estimate: Estimate) -> str:
+    """Name of the result that stands for the estimate: its first headline that is a number."""
+    return next(k for k, g in estimate.outputs.items() if g.headline and not g.boolean)
+
+
+def lever(estimate: Estimate, output: str, values: Mapping[str, Any] | None = None) -> Lever:
+    """The assumption whose ±20% spreads `output` widest; of equals the first declared.
+
+    Moved values are clamped to the assumption's range and, for whole numbers, rounded, as the
+    sliders do.
+    """
+    base = estimate.values(values or {})
+    names = list(estimate.assumptions)
+    inputs = {name: np.full(2 * len(names), base[name]) for name in names}
+    for i, (name, a) in enumerate(estimate.assumptions.items()):
+        ends = np.clip(base[name] * np.array([1 - STEP, 1 + STEP]), a.low, a.high)
+        inputs[name][2 * i : 2 * i + 2] = np.floor(ends + 0.5) if a.integer else ends
+    low, high = np.asarray(estimate(**inputs)[output], dtype=float).reshape(-1, 2).T
+    best = 0
+    for i in range(len(names)):
+        if abs(high[i] - low[i]) > abs(high[best] - low[best]) * (1 + 1e-9):
+            best = i
+    return Lever(names[best], float(low[best]), float(high[best]))
+
+
+def summary_html() -> str:
+    """One row a chapter: headline, lever, and the headline at the lever's ends."""
+    rows, specs = [], []
+    for slug in chapter_slugs():
+        name = main_estimate(slug)
+        if name is None:
+            continue
+        rows.append(_row(slug, load(name)))
+        specs.append(spec_script(spec(load(name))))
+    heads = ("Chapter", "Headline", "Now", "Moves it most", "20% less", "20% more")
+    head = "".join(f'<th scope="col">{escape(translate(text))}</th>' for text in heads)
+    return (
+        '<div class="table-scroll" role="region" tabindex="0" '
+        f'aria-label="{escape(translate("Headlines and levers"))}">'
+        f'<table class="estimate-summary"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>{''.join(specs)}"
+    )
+
+
+def _row(slug: str, e: Estimate) -> str:
+    output = headline(e)
+    gives, value, moved = e.outputs[output], e()[output], lever(e, output)
+    number, unit = split_value(gives.display, value)
+    gap = "" if gives.display.attach or not unit else "\u00a0"
+    ends = "".join(
+        f'<td data-lever-end="{end}">{escape(format_value(gives.display, at))}</td>'
+        for end, at in (("low", moved.low), ("high", moved.high))
+    )
+    return (
+        f'<tr data-estimate="{e.name}" data-lever="{output}"><th scope="row">'
+        f'<a href="{slug}.html">{escape(translate(e.title))}</a></th>'
+        f"<td>{escape(translate(gives.label))}</td>"
+        f'<td><output data-estimate="{e.name}" data-output="{output}" data-unit="shown" '
+        f'data-value="{data_value(value)}" aria-live="off">{escape(number + gap + unit)}</output></td>'
+        f"<td data-lever-name>{escape(translate(e.assumptions[moved.assumption].label))}</td>{ends}</tr>"
+    )
+
+
+def messages() -> list[str]:
+    """Texts of the summary's own."""
+    return [
+        "Chapter", "Headline", "Now", "Moves it most", "20% less", "20% more",
+        "Headlines and levers",
+    ]  # fmt: skip
+
+
+class Summary:
+    """The table as a cell's output."""
+
+    def _repr_html_(self) -> str:
+        return summary_html()
+
+    def __repr__(self) -> str:
+        lines = []
+        for slug in chapter_slugs():
+            name = main_estimate(slug)
+            if name:
+                e = load(name)
+                output, moved = headline(e), lever(e, headline(e))
+                shown = format_value(e.outputs[output].display, e()[output])
+                lines.append(f"{name:22} {output:36} {shown:>12}  {moved.assumption}")
+        return "\n".join(lines)
+
+
+class Wall:
+    """All chapters' panels side by side, without figures, as a cell's output."""
+
+    def _repr_html_(self) -> str:
+        cards = []
+        for slug in chapter_slugs():
+            name = main_estimate(slug)
+            if name:
+                e = load(name)
+                link = f'<a href="{slug}.html">{escape(translate(e.title))}</a>'
+                cards.append(f"<div><h2>{link}</h2>{static_html(e, (), compact=False)}</div>")
+        return f'<div class="estimate-wall">{"".join(cards)}</div>'
+
+    def __repr__(self) -> str:
+        return ", ".join(name for slug in chapter_slugs() if (name := main_estimate(slug)))
