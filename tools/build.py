@@ -27,23 +27,23 @@ FOLDERS = {"en": ".", "zh_CN": "zh"}
 """Language, as gettext names it, and its folder on the site."""
 
 
-def derived_config(language: str, execute: bool) -> Path:
-    """Write `_config.yml` for one language and return its path."""
+def derived_config(language: str, execute: bool, work: Path) -> Path:
+    """Write `_config.yml` for one language into `work` and return its path."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     if not execute:
         config["execute"]["execute_notebooks"] = "off"
     config["sphinx"]["config"]["language"] = language
-    path = BUILD / "work" / language / "_config.yml"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = work / "_config.yml"
+    work.mkdir(parents=True, exist_ok=True)
     path.write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
     return path
 
 
 def start(language: str, *builder: str) -> subprocess.Popen[str]:
     """Start one build from nothing; its output goes to `log` beside it."""
-    work = BUILD / "work" / language
+    work = BUILD / "work" / ("gettext" if builder else language)
     shutil.rmtree(work, ignore_errors=True)
-    config = derived_config(language, execute=not builder)
+    config = derived_config(language, not builder, work)
     command = [
         *(sys.executable, "-c", "from jupyter_book.cli.main import main; main()"),
         *("build", str(ROOT)),
@@ -57,8 +57,8 @@ def start(language: str, *builder: str) -> subprocess.Popen[str]:
     )
 
 
-def log_of(language: str) -> str:
-    return (BUILD / "work" / language / "log").read_text("utf-8")
+def log_of(work: str) -> str:
+    return (BUILD / "work" / work / "log").read_text("utf-8")
 
 
 def expected_pages() -> list[str]:
@@ -108,9 +108,9 @@ def build_gettext() -> int:
     """Write the message templates; nothing is executed, since texts do not depend on it."""
     build = start("en", "--builder", "custom", "--custom-builder", "gettext")
     code = build.wait()
-    templates = BUILD / "work" / "en" / "_build" / "gettext"
+    templates = BUILD / "work" / "gettext" / "_build" / "gettext"
     if code != 0 or not any(templates.rglob("*.pot")):
-        print(log_of("en"), file=sys.stderr)
+        print(log_of("gettext"), file=sys.stderr)
         return 1
     shutil.rmtree(BUILD / "gettext", ignore_errors=True)
     shutil.copytree(templates, BUILD / "gettext")

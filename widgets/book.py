@@ -20,7 +20,7 @@ import nbformat
 from .estimate import Estimate, EstimateError, _unknown
 from .panel import data_value, spec, spec_script
 from .paths import resource
-from .strings import GROUP_TITLES, STRINGS
+from .strings import GROUP_TITLES, STRINGS, SUMMARY_WORDS
 from .tables import row
 from .units import LABELS, format_value, labels, split_value
 
@@ -143,6 +143,7 @@ def messages(page: str) -> list[str]:
         own = [
             *STRINGS.values(),
             *GROUP_TITLES.values(),
+            *SUMMARY_WORDS.values(),
             *_PANEL_WORDS,
             *labels(),
             *LABELS.values(),

@@ -232,7 +232,10 @@ def _static_assumption(a: Assume) -> str:
 def _source_words(a: Assume) -> str:
     source = _source(a)
     kind = translate(STRINGS[f"source_{source['kind']}"])
-    return f"{kind}: {source['text']}" if source["text"] else kind
+    if not source["text"]:
+        return kind
+    pattern = translate(STRINGS["kind_and_text"])
+    return pattern.replace("{kind}", kind).replace("{text}", source["text"])
 
 
 def data_value(value: Any) -> str:

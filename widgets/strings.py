@@ -38,6 +38,7 @@ STRINGS: dict[str, str] = {
     "source_rounded": "Rounded from the data tables",
     "source_given": "Given by the problem",
     "source_judgement": "Judgement",
+    "kind_and_text": "{kind}: {text}",
     "consistent": "The assumptions agree with each other.",
     "figure_failed": "The figure could not be drawn.",
     "in_drawer": "The assumptions are open at the foot of the page.",
@@ -60,4 +61,14 @@ GROUP_TITLES = {
     "hardware": "Hardware",
     "targets": "Targets and cost",
     "method": "Method",
+}
+
+SUMMARY_WORDS = {
+    "chapter": "Chapter",
+    "headline": "Headline",
+    "now": "Now",
+    "lever": "Moves it most",
+    "low": "20% less",
+    "high": "20% more",
+    "table": "Headlines and levers",
 }

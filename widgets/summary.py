@@ -17,6 +17,7 @@ from .book import chapter_slugs, load, main_estimate
 from .estimate import Estimate
 from .language import translate
 from .panel import data_value, spec, spec_script, static_html
+from .strings import SUMMARY_WORDS
 from .units import format_value, split_value
 
 STEP = 0.2
@@ -66,11 +67,12 @@ def summary_html() -> str:
             continue
         rows.append(_row(slug, load(name)))
         specs.append(spec_script(spec(load(name))))
-    heads = ("Chapter", "Headline", "Now", "Moves it most", "20% less", "20% more")
-    head = "".join(f'<th scope="col">{escape(translate(text))}</th>' for text in heads)
+    words = {key: escape(translate(text)) for key, text in SUMMARY_WORDS.items()}
+    heads = (words[k] for k in ("chapter", "headline", "now", "lever", "low", "high"))
+    head = "".join(f'<th scope="col">{text}</th>' for text in heads)
     return (
         '<div class="table-scroll" role="region" tabindex="0" '
-        f'aria-label="{escape(translate("Headlines and levers"))}">'
+        f'aria-label="{words["table"]}">'
         f'<table class="estimate-summary"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>{''.join(specs)}"
     )
@@ -93,14 +95,6 @@ def _row(slug: str, e: Estimate) -> str:
         f'data-value="{data_value(value)}" aria-live="off">{escape(number + gap + unit)}</output></td>'
         f"<td data-lever-name>{escape(translate(e.assumptions[moved.assumption].label))}</td>{ends}</tr>"
     )
-
-
-def messages() -> list[str]:
-    """Texts of the summary's own."""
-    return [
-        "Chapter", "Headline", "Now", "Moves it most", "20% less", "20% more",
-        "Headlines and levers",
-    ]  # fmt: skip
 
 
 class Summary:

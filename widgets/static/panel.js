@@ -10,7 +10,7 @@
  *   group_hardware group_targets group_method preset custom reset copy_link copy_python copied
  *   copy_failed results with_numbers more_results figures assumptions value_of range derived
  *   use_it too_low too_high whole not_a_number source source_row source_rounded source_given
- *   source_judgement consistent figure_failed in_drawer and, for page.js,
+ *   source_judgement kind_and_text consistent figure_failed in_drawer and, for page.js,
  *   explanation what_if dock close show_in_panel today notices dismiss address_unknown
  *   address_number address_clamped
  */
@@ -749,10 +749,10 @@ export function sourceView(store, assumption) {
     .replace("{low}", show(assumption.low)).replace("{high}", show(assumption.high));
   const kindText = strings[`source_${kind}`] ?? "";
   const words = text || kindText;
+  const before = [strings.kind_and_text.replace("{kind}", kindText).replace("{text}", "")];
   return h("div", { class: "ep-source" },
     h("p", {}, assumption.meaning ?? ""), h("p", { class: "ep-muted" }, range),
-    words && h("p", { class: "ep-muted" }, text && kindText ? `${kindText}: ` : "",
-      href ? h("a", { href }, words) : words));
+    words && h("p", { class: "ep-muted" }, ...(text && kindText ? before : []), href ? h("a", { href }, words) : words));
 }
 
 /** The text of a number box: whole numbers in full, others with six digits. */
@@ -1297,6 +1297,7 @@ const FALLBACK_STRINGS = {
   whole: "Whole numbers only.", not_a_number: "That is not a number.",
   source: "Source", source_row: "From the data tables", source_rounded: "Rounded from the data tables",
   source_given: "Given by the problem", source_judgement: "Judgement",
+  kind_and_text: "{kind}: {text}",
   consistent: "The assumptions agree with each other.",
   figure_failed: "The figure could not be drawn.", in_drawer: "The assumptions are open beside the text.",
   explanation: "Explanation", what_if: "If", dock: "Results in short", close: "Close",
