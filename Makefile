@@ -6,6 +6,7 @@
 #   make browser      find the browser for the tests, or install it (Debian)
 #   make lab          the chapters in JupyterLab
 #   make bench        time the estimates, the build and the pages
+#   make record-gpu   time the demo kernels on this machine's GPU (see demos.mk)
 #   make catalogues   update locale/ after a change of the English text
 #   make clean        remove what was built
 
@@ -18,6 +19,9 @@ STAMP := $(VENV)/installed
 # (an empty variable would not override it); the address of its package index stays.
 PIP := PIP_CONSTRAINT=/dev/null $(BIN)/python -m pip --disable-pip-version-check
 
+.DEFAULT_GOAL := serve
+include demos.mk
+
 .PHONY: serve book test lint browser lab bench catalogues clean
 .DELETE_ON_ERROR:
 
@@ -29,7 +33,10 @@ book: $(STAMP)
 	$(BIN)/python tools/build.py
 
 test: $(STAMP) lint book
-	CHROMIUM="$$(bash tools/find_browser.sh)" $(BIN)/python -m pytest
+	$(BIN)/python tools/build.py --gettext
+	CHROMIUM="$$(bash tools/find_browser.sh)" $(BIN)/python -m pytest -n 2 --dist worksteal tests
+	$(BIN)/python -m pytest -n 2 --dist loadscope --nbval chapters/*.ipynb
+	$(MAKE) test-demos
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -33,7 +33,7 @@ class Dropdown(Admonition):
 
     def run(self) -> list[nodes.Node]:
         self.options["class"] = ["dropdown"]
-        return super().run()
+        return list(super().run())
 
 
 class FoldAdmonitions(SphinxPostTransform):

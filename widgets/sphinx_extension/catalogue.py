@@ -196,10 +196,10 @@ def _source_cells(row: dict[str, Any], language: str) -> str:
     cells = row["cells"]
     key, grade, note = (cells.get(name) or "" for name in ("source", "grade", "note"))
     meaning = escape(interface_text(language, GRADES[grade])) if grade in GRADES else ""
-    title = escape(row["source_title"])
+    title, anchor = escape(row["source_title"]), nodes.make_id(f"source-{key}")
     return " ".join(
         (
-            f'<td><a href="#source-{escape(key)}" title="{title}">{escape(key)}</a></td>',
+            f'<td><a href="#{anchor}" title="{title}">{escape(key)}</a></td>',
             f'<td><abbr title="{meaning}">{escape(grade)}</abbr></td>',
             f'<td class="note">{escape(translate(note))}</td>',
         )
