@@ -163,9 +163,9 @@ class Diagram:
             "arrowwidth": 1.5, "arrowcolor": color(arrow.role), "text": "",
             "arrowside": "end+start" if arrow.both else "end", "startarrowhead": 2,
         }  # fmt: skip
-        if not arrow.label:
-            return [line]
         flat = abs(a[1] - b[1]) < abs(a[0] - b[0]) * 0.2
+        if not arrow.label or (flat and not view.wide):  # between boxes side by side is no room
+            return [line]
         label = {
             "x": (tail[0] + head[0]) / 2, "y": (tail[1] + head[1]) / 2, "showarrow": False,
             "text": text(arrow.label), "font": {"size": 11.5, "color": color("muted")},

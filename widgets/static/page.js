@@ -462,7 +462,7 @@ function keepForPrint(root, fallback) {
 async function start() {
   const specs = readSpecs();
   if (!specs.length) return;
-  const stores = new Map((await Promise.all(specs.map(createStore))).map((store) => [store.spec.name, store]));
+  const stores = new Map(specs.map((spec) => [spec.name, createStore(spec)]));
   const { strings } = stores.values().next().value;
   const announce = politeRegion();
   readAddress(stores, strings, noticeRegion(strings));

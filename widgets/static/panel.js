@@ -135,13 +135,13 @@ export function changeText(store, entry) {
 
 // -------------------------------------------------------------------------------------- store
 
-async function importText(code) {
-  const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
-  try {
-    return await import(url);
-  } finally {
-    URL.revokeObjectURL(url);
-  }
+/**
+ * The functions of an estimate's module, at once: an import of a Blob would let the browser lay out
+ * the page first, and the sliders would answer a frame or two later. The text is the build's own.
+ */
+function compile(code) {
+  const names = [...code.matchAll(/^export function (\w+)/gm)].map((match) => match[1]);
+  return new Function(`${code.replaceAll(/^export /gm, "")}\nreturn { ${names.join(", ")} };`)();
 }
 
 function guarded(name, call, fallback) {
@@ -172,8 +172,8 @@ export function normalise(assumption, raw) {
  * Compile a spec into a store of values and results.
  * `set`, `setMany` and `reset` evaluate at once and call every subscriber synchronously.
  */
-export async function createStore(spec) {
-  const module = await importText(spec.code);
+export function createStore(spec) {
+  const module = compile(spec.code);
   const run = guarded(spec.name, (values) => module.evaluate(values), {});
   const check = guarded(spec.name, (values) => module.constraints?.(values), {});
   const entries = new Map([...spec.results, ...spec.assumptions].map((one) => [one.name, one]));
@@ -1201,7 +1201,7 @@ export function mountPanel(root, store, options = {}) {
     }
     results.fit(fitLabels(controls.node));
   };
-  if (!spec.compact) fit(); // the small panels of a toolbox page wait for the next frame
+  nextFrame(fit); // before the next paint, but after the sliders respond
   const size = new ResizeObserver(() => nextFrame(fit));
   for (const node of [controls.node, results.node]) size.observe(node);
   const unsubscribe = store.subscribe(update);
@@ -1270,7 +1270,7 @@ function followKernel(model, store) {
 
 /** anywidget's entry. On the page `model.store` is there already, and nothing is sent anywhere. */
 async function render({ model, el }) {
-  const store = model.store ?? (await createStore(model.get("spec")));
+  const store = model.store ?? createStore(model.get("spec"));
   const onPage = Boolean(model.store);
   const kernel = onPage ? null : followKernel(model, store);
   const section = () => h("section", { class: "estimate-panel", "data-estimate": store.spec.name });
