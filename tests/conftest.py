@@ -64,3 +64,14 @@ def random_assumptions(estimate: Estimate, count: int, seed: int = 7) -> dict[st
 def every_estimate() -> list[str]:
     """Names of all estimates of the book, the toolbox's small ones included."""
     return book.all_estimates()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what the browser tests cover, so that nobody takes a sample for the whole."""
+    ran = [r for r in terminalreporter.stats.get("passed", []) if "test_pages" in r.nodeid]
+    if ran:
+        terminalreporter.write_line(
+            "Pages: every page, both languages, light and dark, 1280 and 390 px: console, hosts, "
+            "axe, width. Sampled: sliders against Python in English, light, 1280 px, one random "
+            "stop a slider and figures at it; hostile addresses on the MoE page."
+        )

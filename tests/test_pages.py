@@ -85,11 +85,12 @@ def scroll_through(page):
 def test_page_is_clean_in_every_mode(path, language, opened):
     page = opened(LANGUAGES[language] + path)
     assert page.evaluate("document.documentElement.lang") == {"en": "en", "zh": "zh-CN"}[language]
-    for theme, width in MODES:
+    for k, (theme, width) in enumerate(MODES):
         page.emulate_media(color_scheme=theme)
         page.set_viewport_size({"width": width, "height": 900})
         page.evaluate("theme => document.documentElement.dataset.theme = theme", theme)
-        scroll_through(page)
+        if k % 2 == 0 and page.locator("[data-estimate]").count():
+            scroll_through(page)  # figures are drawn; a change of theme draws those in view anew
         # A figure follows a new width in the next frame, so the page gets a moment.
         page.wait_for_function(
             "w => document.documentElement.scrollWidth <= w", arg=width, timeout=5000

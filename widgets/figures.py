@@ -17,7 +17,7 @@ from typing import Any
 from .estimate import Estimate, EstimateError
 from .expression import run
 from .language import translate
-from .units import LABELS, format_value, split_value
+from .units import LABELS, format_value, localized, split_value
 
 ROLES = {
     "client": "#5b6470", "control": "#7b5ea7", "prefill": "#0b6e7f", "decode": "#b8651b",
@@ -235,7 +235,7 @@ class Axis:
         return sorted({float(round(x)) for x in spots}) if self.whole else spots
 
     def layout(self) -> dict[str, Any]:
-        unit = f" ({translate(self.unit)})" if self.unit else ""
+        unit = f" ({localized(self.unit)})" if self.unit else ""
         axis: dict[str, Any] = {
             "title": {"text": translate(self.label) + unit, "standoff": 8},
             "gridcolor": color("grid"),

@@ -18,7 +18,7 @@ from .estimate import Assume, Estimate, Gives
 from .figures import box_unit, fill
 from .language import html_language, translate
 from .strings import GROUP_TITLES, STRINGS
-from .units import split_value
+from .units import localized, split_value
 
 STATIC = Path(__file__).parent / "static"
 _MANTISSAS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
@@ -105,7 +105,7 @@ def _assumption_spec(a: Assume) -> dict[str, Any]:
         "high": float(a.high),
         "scale": a.scale,
         "stops": stops(a),
-        "box": {"scale": scale, "unit": translate(unit)},
+        "box": {"scale": scale, "unit": localized(unit)},
         "display": a.display.spec(),
         "source": _source(a),
         "suggested_by": a.suggested_by,

@@ -104,6 +104,12 @@ def quantity(value: Any, unit: str) -> Any:
     return result
 
 
+def localized(label: str) -> str:
+    """A unit label in the page's language, as a whole or part by part: tok/s/node."""
+    whole = translate(label)
+    return whole if whole != label else "/".join(translate(part) for part in label.split("/"))
+
+
 # --- showing a number -----------------------------------------------------------------------
 
 
@@ -125,7 +131,7 @@ class Display:
     def spec(self) -> dict[str, Any]:
         """As JSON, labels in the page's language."""
         return {
-            "ladder": [[scale, translate(label)] for scale, label in self.ladder],
+            "ladder": [[scale, localized(label)] for scale, label in self.ladder],
             "digits": self.digits,
             "style": self.style,
             "prefix": self.prefix,
@@ -173,12 +179,9 @@ def _ladder(unit: str, binary: bool) -> tuple[tuple[tuple[float, str], ...], dic
         return ((1.0, _per(kept)),), money
     if first == "parameter":
         return _SHORT, {"attach": True}
-    label = (
-        (LABELS.get(first, "") + _per(below)).lstrip("/")
-        if first
-        else ("1" + _per(below) if below else "")
-    )
-    return ((1.0, label),), {"bare": True}
+    if not first and below:
+        return ((1.0, _per(below)),), {"attach": True}  # a bare rate: 100/s
+    return ((1.0, LABELS.get(first, "") + _per(below)),), {"bare": True}
 
 
 def display_for(
@@ -251,7 +254,7 @@ def split_value(display: Display, value: Any) -> tuple[str, str]:
     if display.style == "auto" and "." in text:
         text = text.rstrip("0").rstrip(".")
     sign = "−" if rounded < 0 else ""
-    return f"{sign}{display.prefix}{text}", translate(label)
+    return f"{sign}{display.prefix}{text}", localized(label)
 
 
 def format_value(display: Display, value: Any) -> str:

@@ -25,7 +25,7 @@ KERNELS = (
     "gather_kv",
     "expert_dispatch",
 )
-MEASUREMENTS = ("xgrammar_cpu", "prefix_index_cpu", "safetensors_load_cpu")
+MEASUREMENTS = ("xgrammar_cpu", "prefix_index_cpu", "safetensors_load_cpu", "serving")
 _FOLDER = tempfile.TemporaryDirectory(prefix="demos-")
 
 

@@ -23,6 +23,7 @@ CHAPTERS = {
     "xgrammar_cpu": "structured_output",
     "prefix_index_cpu": "gateway",
     "safetensors_load_cpu": "autoscaling",
+    "serving": "autoscaling",
 }
 
 
