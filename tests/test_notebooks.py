@@ -7,6 +7,7 @@ import re
 
 import nbformat
 import pytest
+import yaml
 from conftest import CONTRACT, ROOT
 
 from widgets import book
@@ -63,6 +64,13 @@ def test_chapter_has_its_parts(slug):
     assert len(re.findall(r"\{n\}`", prose)) >= 8, "live numbers in the prose"
     assert len(re.findall(r"\{dropdown\}", prose)) >= 4, "folded follow-ups"
     assert re.search(r"\{row\}`measurements\.", prose), "a published measurement"
+
+
+@pytest.mark.parametrize("slug", [*SLUGS, "_template"])
+def test_colab_installs_from_the_one_address(slug):
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
+    wanted = f'REPOSITORY, BRANCH = "{config["url"]}", "{config["branch"]}"'
+    assert any(wanted in cell.source for cell in code_cells(slug)), "run tools/store_outputs.py"
 
 
 TYPED = re.compile(

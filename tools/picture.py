@@ -18,9 +18,10 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 1060})
         page.goto(f"{address}chapters/moe_serving.html?moe_serving.request_rate=800")
-        page.locator(".ep-header").scroll_into_view_if_needed()
+        page.wait_for_function("performance.getEntriesByName('estimates-ready').length")
+        page.wait_for_timeout(1000)  # the panel measures itself once before it rests
         page.evaluate("document.querySelector('.ep-header').scrollIntoView(); scrollBy(0, -90)")
-        page.wait_for_timeout(800)
+        page.wait_for_timeout(1000)
         page.screenshot(path=ROOT / "docs" / "page.png")
         browser.close()
 
