@@ -62,7 +62,9 @@ $(STAMP): requirements.txt constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11; set PYTHON=..." >&2; exit 1; }
 	rm -rf $(VENV)
-	$(PYTHON) -m venv $(VENV)
+	$(PYTHON) -m venv $(VENV) || { test "$$(id -u)" = 0 && apt-get update -qq && \
+	  apt-get install -qq -y python3-venv && $(PYTHON) -m venv $(VENV); } || \
+	  { echo "Python's venv module is missing: sudo apt-get install python3-venv" >&2; exit 1; }
 	@echo "Installing the packages of requirements.txt (about a minute)"
 	@$(PIP) install -qq --requirement requirements.txt
 	touch $@
