@@ -690,7 +690,15 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true 
   sight.observe(host);
   const size = new ResizeObserver(() => nextFrame(draw));
   size.observe(plot);
-  const unsubscribe = store.subscribe(() => { stale = true; nextFrame(draw); });
+  // Patching a diagram's few texts is quick enough for the frame that follows at once.
+  let queued = false;
+  const atOnce = () => {
+    if (queued) return;
+    queued = true;
+    queueMicrotask(() => { queued = false; draw(); });
+  };
+  const soon = figure.kind === "diagram" ? atOnce : () => nextFrame(draw);
+  const unsubscribe = store.subscribe(() => { stale = true; soon(); });
   const untheme = onTheme(() => { drawn = null; colors.clear(); nextFrame(draw); });
   speak();
   return {
