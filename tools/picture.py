@@ -20,7 +20,8 @@ def main() -> None:
         page.goto(f"{address}chapters/moe_serving.html?moe_serving.request_rate=800")
         page.wait_for_function("performance.getEntriesByName('estimates-ready').length")
         page.wait_for_timeout(1000)  # the panel measures itself once before it rests
-        page.evaluate("document.querySelector('.ep-header').scrollIntoView(); scrollBy(0, -90)")
+        header = "document.querySelector('.ep-header').getBoundingClientRect().top + scrollY"
+        page.evaluate(f"scrollTo({{top: {header} - 90, behavior: 'instant'}})")
         page.wait_for_timeout(1000)
         page.screenshot(path=ROOT / "docs" / "page.png")
         browser.close()
