@@ -194,7 +194,7 @@ def layer_weights(model: dict) -> float:
 def test_parameters_follow_from_the_shape(model):
     # What the layers do not explain are two embeddings: that implies a vocabulary.
     vocabulary = (model["parameters"] - layer_weights(model)) / (2 * model["hidden_size"])
-    assert 110_000 < vocabulary < 230_000
+    assert 30_000 < vocabulary < 230_000  # the first Llama has 32,000, later models four times that
 
 
 @pytest.mark.parametrize("model", by_key("models"))
