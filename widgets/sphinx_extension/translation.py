@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DOMAIN = "book"
 INTERFACE = (
+    "Bytes a second",
+    "Case",
     "Chapters",
     "Colour theme",
     "Contents",
@@ -29,13 +31,17 @@ INTERFACE = (
     "Grade",
     "Hide the code",
     "Next",
+    "Median time",
+    "Not yet recorded on a GPU.",
     "Note",
     "Open in Binder",
     "Open in Colab",
     "Previous",
+    "Recorded on {device}, {date}",
     "Report a mistake",
     "Search",
     "Searching needs JavaScript.",
+    "Share of the peak bandwidth",
     "Show the code",
     "Skip to the text",
     "Source",
