@@ -33,6 +33,12 @@ class Lever:
     high: float
 
 
+def _chapters() -> list[tuple[str, Estimate]]:
+    """Slug and own estimate of each chapter that has one, in reading order."""
+    named = [(slug, main_estimate(slug)) for slug in chapter_slugs()]
+    return [(slug, load(name)) for slug, name in named if name is not None]
+
+
 def headline(estimate: Estimate) -> str:
     """Name of the result that stands for the estimate: its first headline that is a number."""
     return next(k for k, g in estimate.outputs.items() if g.headline and not g.boolean)
@@ -60,13 +66,9 @@ def lever(estimate: Estimate, output: str, values: Mapping[str, Any] | None = No
 
 def summary_html() -> str:
     """One row a chapter: headline, lever, and the headline at the lever's ends."""
-    rows, specs = [], []
-    for slug in chapter_slugs():
-        name = main_estimate(slug)
-        if name is None:
-            continue
-        rows.append(_row(slug, load(name)))
-        specs.append(spec_script(spec(load(name))))
+    chapters = _chapters()
+    rows = [_row(slug, e) for slug, e in chapters]
+    specs = [spec_script(spec(e)) for _, e in chapters]
     words = {key: escape(translate(text)) for key, text in SUMMARY_WORDS.items()}
     heads = (words[k] for k in ("chapter", "headline", "now", "lever", "low", "high"))
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
@@ -105,13 +107,11 @@ class Summary:
 
     def __repr__(self) -> str:
         lines = []
-        for slug in chapter_slugs():
-            name = main_estimate(slug)
-            if name:
-                e = load(name)
-                output, moved = headline(e), lever(e, headline(e))
-                shown = format_value(e.outputs[output].display, e()[output])
-                lines.append(f"{name:22} {output:36} {shown:>12}  {moved.assumption}")
+        for _, e in _chapters():
+            output = headline(e)
+            moved = lever(e, output)
+            shown = format_value(e.outputs[output].display, e()[output])
+            lines.append(f"{e.name:22} {output:36} {shown:>12}  {moved.assumption}")
         return "\n".join(lines)
 
 
@@ -120,13 +120,10 @@ class Wall:
 
     def _repr_html_(self) -> str:
         cards = []
-        for slug in chapter_slugs():
-            name = main_estimate(slug)
-            if name:
-                e = load(name)
-                link = f'<a href="{slug}.html">{escape(translate(e.title))}</a>'
-                cards.append(f"<div><h2>{link}</h2>{static_html(e, (), compact=False)}</div>")
+        for slug, e in _chapters():
+            link = f'<a href="{slug}.html">{escape(translate(e.title))}</a>'
+            cards.append(f"<div><h2>{link}</h2>{static_html(e, (), compact=False)}</div>")
         return f'<div class="estimate-wall">{"".join(cards)}</div>'
 
     def __repr__(self) -> str:
-        return ", ".join(name for slug in chapter_slugs() if (name := main_estimate(slug)))
+        return ", ".join(e.name for _, e in _chapters())

@@ -9,24 +9,19 @@ The repository's address goes from `_config.yml` into the cell that Colab needs.
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 
 import nbformat
-import yaml
 from nbclient import NotebookClient
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-ADDRESS = re.compile(r'^REPOSITORY, BRANCH = "[^"]*", "[^"]*"', re.MULTILINE)
+sys.path.insert(0, str(ROOT / "tools"))
+
+from store_outputs import ADDRESS, address  # noqa: E402
+
 CPU = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
-
-
-def address() -> str:
-    """The line of code that names the repository."""
-    named = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["repository"]
-    return f'REPOSITORY, BRANCH = "{named["url"]}", "{named["branch"]}"'
 
 
 def store(path: Path) -> None:
