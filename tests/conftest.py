@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from widgets import book
-from widgets.estimate import Estimate
+from widgets.engine.estimate import Estimate
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACT = json.loads((ROOT / "tests" / "contract.json").read_text("utf-8"))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from widgets.units import format_value, split_value
+from widgets.engine.units import format_value, split_value
 
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 LANGUAGES = {"en": "", "zh": "zh/"}

@@ -7,22 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from widgets import formulas as f
-from widgets.estimate import (
-    Assume,
-    EstimateError,
-    Gives,
-    Preset,
-    Requires,
-    Results,
-    Series,
-    estimate,
-    from_row,
-    given,
-    judgement,
-    rounded,
-)
-from widgets.expression import (
+from widgets import serving as f
+from widgets.engine.declare import Assume, EstimateError, Gives, Requires, Results, Series
+from widgets.engine.estimate import estimate
+from widgets.engine.expression import (
     ExpressionError,
     Table,
     argmax,
@@ -39,7 +27,8 @@ from widgets.expression import (
     sum_over,
     where,
 )
-from widgets.units import UnitError, atoms, display_for, format_value, split_value
+from widgets.engine.units import UnitError, atoms, display_for, format_value, split_value
+from widgets.facts.sources import Preset, from_row, given, judgement, rounded
 
 
 def value(node, **inputs):
@@ -314,7 +303,8 @@ def test_numbers_are_shown_as_a_reader_expects(unit, options, number, shown):
 
 
 def test_table_cells_carry_the_label_that_sentences_leave_out():
-    assert split_value(display_for("gpu"), 3) == ("3", "GPU")
+    assert split_value(display_for("gpu"), 3) == ("3", "GPUs")
+    assert split_value(display_for("gpu"), 1) == ("1", "GPU")
     assert split_value(display_for("token/s/gpu"), 1850) == ("1,850", "tok/s/GPU")
 
 

@@ -15,9 +15,10 @@ import pytest
 from conftest import CONTRACT, ROOT, every_estimate, random_assumptions
 
 from widgets import book, estimates, load
-from widgets.estimate import EstimateError
-from widgets.figures import fill, placeholders, resolve
-from widgets.panel import spec, stops
+from widgets.engine.declare import EstimateError
+from widgets.show.bindings import fill, placeholders, resolve
+from widgets.show.spec import spec
+from widgets.show.stops import stops
 
 VECTORS = 1000
 NAMES = every_estimate()
@@ -186,20 +187,51 @@ def test_load_names_the_nearest():
         load("moe_servin")
 
 
-def test_modules_import_one_way():
-    order = [
-        "paths", "language", "units", "tables", "expression", "formulas", "javascript",
-        "mathematics", "estimate", "figures", "diagram", "strings", "panel", "live", "book", "summary",
-        "sphinx_extension",
-    ]  # fmt: skip
-    late = {"figures": {"panel"}, "panel": {"live"}}  # inside a function, to choose the host
-    for path in (ROOT / "widgets").glob("*.py"):
-        if path.stem == "__init__":
+FLOORS = ("", "engine", "facts", "serving", "simulate", "show", "book")
+"""Folders of `widgets/`, the ground first; "" is what lies beside them."""
+
+
+def imports():
+    """(importing module, imported module) of `widgets/`, as paths without their ending."""
+    top = ROOT / "widgets"
+    for path in sorted(top.rglob("*.py")):
+        here = path.relative_to(top).with_suffix("").parts
+        tree = ast.parse(path.read_text("utf-8"))
+        for_types = {
+            id(item)
+            for block in ast.walk(tree)
+            if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+            for item in ast.walk(block)
+        }  # never run
+        for item in ast.walk(tree):
+            if not isinstance(item, ast.ImportFrom) or not item.level or id(item) in for_types:
+                continue
+            base = here[: len(here) - item.level]
+            named = (*base, *(item.module or "").split(".")) if item.module else base
+            for alias in item.names:
+                deeper = (*named, alias.name)
+                is_module = (top.joinpath(*deeper).with_suffix(".py")).exists()
+                yield here, deeper if is_module else named
+
+
+def test_folders_import_one_way():
+    for here, there in imports():
+        if here == ("__init__",):
             continue
-        position = order.index(path.stem)
-        for item in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(item, ast.ImportFrom) and item.level == 1:
-                names = [item.module.split(".")[0]] if item.module else [a.name for a in item.names]
-                for name in names:
-                    allowed = order.index(name) < position or name in late.get(path.stem, set())
-                    assert allowed, f"{path.name} imports {name}"
+        floors = [FLOORS.index(m[0] if len(m) > 1 or m[0] in FLOORS else "") for m in (here, there)]
+        assert floors[1] <= floors[0], f"{'/'.join(here)} imports {'/'.join(there)}"
+
+
+def test_modules_import_in_no_circle():
+    above = {}
+    for here, there in imports():
+        if here[-1] != "__init__":
+            above.setdefault(here, set()).add(there)
+
+    def visit(module, path):
+        assert module not in path, " → ".join("/".join(m) for m in (*path, module))
+        for deeper in above.get(module, ()):
+            visit(deeper, (*path, module))
+
+    for module in list(above):
+        visit(module, ())

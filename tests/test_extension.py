@@ -8,7 +8,7 @@ import json
 import pytest
 from conftest import ROOT
 
-from widgets.sphinx_extension import recorded, roles
+from widgets.book.sphinx_extension import recorded, roles
 
 
 def test_an_unrecorded_demo_says_so():

@@ -16,7 +16,7 @@ from conftest import random_assumptions
 from served import LANGUAGES, SITE, bare_number, cell, pages, served, shown
 
 from widgets import book, load
-from widgets.figures import resolve
+from widgets.show.bindings import resolve
 
 PAGES = pages()
 MODES = [("light", 1280), ("dark", 1280), ("dark", 390), ("light", 390)]
@@ -103,7 +103,7 @@ def panels(path):
     """Names of the estimates whose panels a page shows."""
     slug = path.rpartition("/")[2].removesuffix(".html")
     html = (SITE / path).read_text("utf-8")
-    own = [n for n in book.all_estimates() if book._index()[n] == slug]
+    own = [n for n in book.all_estimates() if book.slug_of(n) == slug]
     return [n for n in own if re.search(rf'estimate-panel[^>]*data-estimate="{n}"', html)]
 
 
@@ -197,7 +197,7 @@ def check_figures(page, e, drawn, values):
 
 
 def fill_text(e, template, values):
-    from widgets.figures import fill
+    from widgets.show.bindings import fill
 
     return fill(e, template, values)
 

@@ -6,7 +6,7 @@ import nbformat
 from conftest import ROOT
 
 from widgets import Diagram, Estimate, Figure
-from widgets.panel import static_html
+from widgets.show.panel import static_html
 
 
 def test_the_template_defines_a_whole_chapter(monkeypatch):
@@ -27,19 +27,20 @@ def test_the_template_defines_a_whole_chapter(monkeypatch):
 
 def test_a_new_notebook_is_found_without_touching_a_test(tmp_path, monkeypatch):
     from widgets import book
+    from widgets.book import loader
 
     chapters = tmp_path / "chapters"
     chapters.mkdir()
     text = (ROOT / "chapters" / "_template.ipynb").read_text("utf-8")
     (chapters / "eleventh.ipynb").write_text(text.replace("_template", "eleventh"), "utf-8")
-    monkeypatch.setattr(book, "resource", lambda name: tmp_path / name)
-    book._index.cache_clear()
-    book._objects.cache_clear()
+    monkeypatch.setattr(loader, "resource", lambda name: tmp_path / name)
+    loader._index.cache_clear()
+    loader._objects.cache_clear()
     try:
         assert book.estimates() == ["eleventh"]
         assert book.load("eleventh")(request_rate=200).carried is True
         assert {f.kind for f in book.figures("eleventh")} == {"figure", "diagram"}
         assert "Peak load" in book.messages("chapters/eleventh")
     finally:
-        book._index.cache_clear()
-        book._objects.cache_clear()
+        loader._index.cache_clear()
+        loader._objects.cache_clear()

@@ -4,24 +4,11 @@
 >>> load("moe_serving")(request_rate=1000).total_gpus  # doctest: +SKIP
 """
 
-from .book import estimates, load
-from .diagram import Arrow, Box, Diagram
-from .estimate import (
-    Assume,
-    Estimate,
-    EstimateError,
-    Gives,
-    Preset,
-    Requires,
-    Results,
-    Series,
-    estimate,
-    from_row,
-    given,
-    judgement,
-    rounded,
-)
-from .expression import (
+from .book.loader import estimates, load
+from .engine.analysis import at_least, at_most
+from .engine.declare import Assume, EstimateError, Gives, Requires, Results, Series
+from .engine.estimate import Estimate, estimate
+from .engine.expression import (
     Table,
     argmax,
     ceil,
@@ -37,27 +24,19 @@ from .expression import (
     sum_over,
     where,
 )
-from .figures import (
-    Axis,
-    Bars,
-    Curve,
-    Figure,
-    Heat,
-    Here,
-    Limit,
-    Line,
-    Measured,
-    TimeLine,
-    sweep,
-)
-from .panel import panel
-from .tables import frame, row
+from .facts.sources import Preset, from_row, given, judgement, rounded, spread
+from .facts.tables import frame, row
+from .show.bindings import sweep
+from .show.diagram import Arrow, Box, Diagram
+from .show.figures import Figure
+from .show.marks import Axis, Bars, Curve, Heat, Here, Limit, Line, Measured, TimeLine
+from .show.panel import panel
 
 __all__ = [
     "Arrow", "Assume", "Axis", "Bars", "Box", "Curve", "Diagram", "Estimate", "EstimateError",
     "Figure", "Gives", "Heat", "Here", "Limit", "Line", "Measured", "Preset", "Requires",
-    "Results", "Series", "Table", "TimeLine", "argmax", "ceil", "constant", "estimate",
-    "estimates", "exp", "floor", "frame", "from_row", "given", "interp", "judgement", "load",
-    "log", "maximum", "minimum", "panel", "rounded", "row", "scan", "sqrt", "sum_over", "sweep",
-    "where",
+    "Results", "Series", "Table", "TimeLine", "argmax", "at_least", "at_most", "ceil",
+    "constant", "estimate", "estimates", "exp", "floor", "frame", "from_row", "given", "interp",
+    "judgement", "load", "log", "maximum", "minimum", "panel", "rounded", "row", "scan", "spread",
+    "sqrt", "sum_over", "sweep", "where",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
+STATIC = PACKAGE / "static"
 RESOURCES = ("data", "locale", "chapters")
 
 

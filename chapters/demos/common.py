@@ -208,7 +208,7 @@ def _facts(lines: list[list[str]]) -> None:
 
 def amount(value: float, unit: str) -> str:
     """A number in a base unit as the book writes it: 16.8 MB, 5.01 µs."""
-    from widgets.units import display_for, format_value
+    from widgets.engine.units import display_for, format_value
 
     return format_value(display_for(unit, digits=3), value).replace("\u00a0", " ")
 
@@ -300,7 +300,7 @@ class Timing:
 def floor_s(work: Work | Timing, row_key: str) -> float:
     """Seconds that `work` takes at least on a row of the hardware table, 16-bit arithmetic."""
     from widgets import row
-    from widgets.formulas import roofline_s
+    from widgets.serving import roofline_s
 
     rates = (row(f"hardware.{row_key}.{c}").value for c in ("hbm_bytes_per_s", "bf16_flops_per_s"))
     bytes_per_s, flops_per_s = rates

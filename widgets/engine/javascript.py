@@ -69,9 +69,12 @@ class _Tables:
 
 
 class _Printer:
-    def __init__(self, tables: _Tables, defaults: Mapping[str, float]) -> None:
+    def __init__(
+        self, tables: _Tables, defaults: Mapping[str, float], given: Mapping[int, str]
+    ) -> None:
         self.defaults = defaults
         self.scopes = [_Scope(frozenset())]
+        self.scopes[0].names = {node: f"a[{json.dumps(name)}]" for node, name in given.items()}
         self.count = 0
         self.tables = tables
         self.loop_names: dict[int, str] = {}
@@ -191,14 +194,20 @@ def _function(name: str, nodes: Mapping[str, Node], printer: _Printer) -> str:
     return f"export function {name}(a = {{}}) {{\n{body}  return {{{pairs}}};\n}}\n"
 
 
-def module(functions: Mapping[str, Mapping[str, Node]], defaults: Mapping[str, float]) -> str:
+def module(
+    functions: Mapping[str, Mapping[str, Node]],
+    defaults: Mapping[str, float],
+    given: Mapping[str, Mapping[int, str]],
+) -> str:
     """ES module with one exported function for each group of nodes.
 
     Each takes an object of assumptions in base units, fills what is missing from `defaults`,
-    and returns an object with the group's names.
+    and returns an object with the group's names. `given` says, for a function, which steps
+    (by the id of their node) are not computed but read from the object under a name.
     """
     tables = _Tables()
     texts = [
-        _function(name, nodes, _Printer(tables, defaults)) for name, nodes in functions.items()
+        _function(name, nodes, _Printer(tables, defaults, given.get(name, {})))
+        for name, nodes in functions.items()
     ]
     return _PRELUDE + "".join(tables.lines() + texts)

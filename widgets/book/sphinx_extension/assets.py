@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pygments
 
-from ..paths import PACKAGE
+from ...paths import STATIC
 
 if TYPE_CHECKING:
     from docutils import nodes
     from sphinx.application import Sphinx
 
-STATIC = PACKAGE / "static"
 KEPT = frozenset(
     {
         # Sphinx writes these; only the search page asks for the scripts.

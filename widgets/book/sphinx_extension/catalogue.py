@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from .. import tables, units
-from ..language import translate
+from ...engine import units
+from ...facts import tables
+from ...language import translate
 from .translation import interface_text, is_gettext
 
 if TYPE_CHECKING:

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .estimate import Estimate, EstimateError
-from .figures import check_bindings, color, figure_spec, mimebundle, plotly_figure, text
+from ..engine.declare import EstimateError
+from ..engine.estimate import Estimate
+from .bindings import check_bindings, color, text
+from .figures import figure_spec, mimebundle, plotly_figure
 
 _WIDE_BOX, _NARROW_BOX = (0.70, 0.66), (0.90, 0.60)
 """Share of a cell that a box fills, along x and along y."""

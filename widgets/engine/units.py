@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Any
 
-from .language import translate
+from ..language import translate
 
 DIMENSIONS = {
     "byte": "byte",
@@ -57,6 +58,19 @@ LABELS = {
     "day": "day",
 }
 """Units that only say what is counted; they have no dimension."""
+
+_UNCHANGED = ("req", "tok", "seq")
+PLURALS = {
+    label: label
+    if label in _UNCHANGED
+    else "copies"
+    if label == "copy"
+    else "batches"
+    if label == "batch"
+    else f"{label}s"
+    for label in LABELS.values()
+}
+"""A noun beside a number other than one; abbreviations have no plural."""
 
 
 class UnitError(ValueError):
@@ -119,6 +133,7 @@ class Display:
 
     ladder: (scale, unit label), largest first. style: "auto" (significant digits), "fixed"
     (decimals) or "integer". bare: sentences leave the label out and supply the noun.
+    one: the label beside the number 1, where it differs ("unit", "units").
     """
 
     ladder: tuple[tuple[float, str], ...]
@@ -127,6 +142,7 @@ class Display:
     prefix: str = ""
     attach: bool = False
     bare: bool = False
+    one: str = ""
 
     def spec(self) -> dict[str, Any]:
         """As JSON, labels in the page's language."""
@@ -137,6 +153,7 @@ class Display:
             "prefix": self.prefix,
             "attach": self.attach,
             "bare": self.bare,
+            "one": localized(self.one),
         }
 
 
@@ -181,7 +198,10 @@ def _ladder(unit: str, binary: bool) -> tuple[tuple[tuple[float, str], ...], dic
         return _SHORT, {"attach": True}
     if not first and below:
         return ((1.0, _per(below)),), {"attach": True}  # a bare rate: 100/s
-    return ((1.0, LABELS.get(first, "") + _per(below)),), {"bare": True}
+    noun = LABELS.get(first, "")
+    if below or not noun:
+        return ((1.0, noun + _per(below)),), {"bare": True}
+    return ((1.0, PLURALS[noun]),), {"bare": True, "one": noun}
 
 
 def display_for(
@@ -239,9 +259,10 @@ def _round(n: float, display: Display) -> Decimal:
     return exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
 
 
-def split_value(display: Display, value: Any) -> tuple[str, str]:
+def split_value(display: Display, value: Any, limits: Sequence[float] = ()) -> tuple[str, str]:
     """The number and its unit label, as they stand in a table.
 
+    limits: numbers that it is compared with; it gets as many digits as set it apart from them.
     Booleans and numbers that are not finite are the caller's affair.
     """
     v = float(value)
@@ -249,12 +270,47 @@ def split_value(display: Display, value: Any) -> tuple[str, str]:
         return "–", ""
     reach = abs(v) * (1 + 1e-9) or 1.0  # nought is nought of the plain unit: 0 s, not 0 µs
     scale, label = next((s for s in display.ladder if reach >= s[0]), display.ladder[-1])
-    rounded = _round(v / scale, display)
+    others = [float(x) / scale for x in limits if abs(float(x) - v) > TOLERANCE * abs(v)]
+    number = _apart(v / scale, others, display)
+    one = display.one if number == "1" else ""
+    return number, localized(one or label)
+
+
+TOLERANCE = 1e-9
+"""What is closer than this counts as equal, as comparisons in an estimate do."""
+_FINEST = 6
+"""More digits than these, to tell a number from its limit, nobody reads."""
+
+
+def _apart(n: float, others: Sequence[float], display: Display) -> str:
+    """`n` as text, with more digits until it reads unlike each of `others`."""
+    text = _written(n, display)
+    for _ in range(_FINEST):
+        if all(_written(x, display) != text for x in others):
+            break
+        display = _finer(display)
+        text = _written(n, display)
+    return text
+
+
+def _finer(display: Display) -> Display:
+    if display.style == "integer":
+        return replace(display, style="fixed", digits=1)
+    return replace(display, digits=display.digits + 1)
+
+
+def _written(n: float, display: Display) -> str:
+    rounded = _round(n, display)
     text = f"{abs(rounded):,f}"
     if display.style == "auto" and "." in text:
         text = text.rstrip("0").rstrip(".")
     sign = "−" if rounded < 0 else ""
-    return f"{sign}{display.prefix}{text}", localized(label)
+    return f"{sign}{display.prefix}{text}"
+
+
+def join(display: Display, label: str) -> str:
+    """A unit label as it follows its number: attached, or after a space that does not break."""
+    return label if display.attach or not label else f"\u00a0{label}"
 
 
 def format_value(display: Display, value: Any) -> str:
@@ -262,6 +318,4 @@ def format_value(display: Display, value: Any) -> str:
     if isinstance(value, bool):
         return translate("yes") if value else translate("no")
     number, label = split_value(display, value)
-    if not label or display.bare:
-        return number
-    return number + ("" if display.attach else "\u00a0") + label
+    return number if display.bare else number + join(display, label)

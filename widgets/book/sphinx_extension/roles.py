@@ -13,7 +13,9 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-from .. import tables, units
+from ...engine import units
+from ...facts import tables
+from ..quoted import is_headline, quoted_html
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -42,13 +44,6 @@ class NumberRole(SphinxRole):
         return [node], []
 
 
-def number_markup(page: str, target: str) -> str:
-    """HTML of a live number, made by the estimate engine."""
-    from .. import book  # late: the engine is heavy and the gettext build needs none of it
-
-    return book.number_html(page, target)
-
-
 def table_markup(href_of_data: str, target: str) -> str:
     """HTML of a table's number with its unit, linked to its row.
 
@@ -59,8 +54,7 @@ def table_markup(href_of_data: str, target: str) -> str:
     found = tables.row(address.strip())
     display = units.display_for(found.unit, show="%" if style == "%" else "")
     number, label = units.split_value(display, found.value)
-    gap = "" if display.attach else "\u00a0"
-    text = number if style == "number" or not label else f"{number}{gap}{label}"
+    text = number if style == "number" else number + units.join(display, label)
     href = f"{href_of_data}#{tables.anchor(found.path)}"
     return f'<a class="table-value" href="{escape(href)}">{escape(text)}</a>'
 
@@ -77,7 +71,19 @@ def _append(self: Any, node: nodes.Element, make: Any) -> None:
 
 def visit_live_number(self: Any, node: nodes.Element) -> None:
     page = self.builder.current_docname
-    _append(self, node, lambda target: number_markup(page, target))
+    _append(self, node, lambda target: quoted_html(page, target, _is_key(page, node)))
+
+
+def _is_key(page: str, node: nodes.Element) -> bool:
+    """Whether the number is the one that its paragraph is about: the first headline in it."""
+    block = node.parent
+    while not isinstance(block, nodes.paragraph):
+        if block is None:
+            return False
+        block = block.parent
+    numbers = block.findall(live_number)
+    first = next((n for n in numbers if is_headline(page, n["target"])), None)
+    return first is node
 
 
 def visit_table_value(self: Any, node: nodes.Element) -> None:

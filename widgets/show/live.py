@@ -9,8 +9,10 @@ from typing import Any
 import anywidget
 import traitlets
 
-from .estimate import Assume, Estimate, EstimateError
-from .panel import STATIC, spec
+from ..engine.declare import Assume, EstimateError
+from ..engine.estimate import Estimate
+from ..paths import STATIC
+from .spec import spec
 
 
 class EstimatePanel(anywidget.AnyWidget):

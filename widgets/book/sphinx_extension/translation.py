@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx import addnodes
 
-from ..language import catalogue
+from ...language import catalogue
+from ..messages import messages
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -73,11 +74,6 @@ def add_labels(app: Sphinx, doctree: nodes.document) -> None:
     Only in the gettext build: elsewhere labels are translated when they are written.
     """
     if not is_gettext(app):
-        return
-    from .. import book
-
-    messages = getattr(book, "messages", None)
-    if messages is None:
         return
     page = app.env.docname
     for message in messages(page):

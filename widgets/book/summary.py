@@ -13,12 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from .book import chapter_slugs, load, main_estimate
-from .estimate import Estimate
-from .language import translate
-from .panel import data_value, spec, spec_script, static_html
-from .strings import SUMMARY_WORDS
-from .units import format_value, split_value
+from ..engine.estimate import Estimate
+from ..engine.units import format_value, join, split_value
+from ..language import translate
+from ..show.panel import static_html
+from ..show.spec import data_value, spec, spec_script
+from .loader import chapter_slugs, load, main_estimate
+
+SUMMARY_WORDS = {
+    "chapter": "Chapter",
+    "headline": "Headline",
+    "now": "Now",
+    "lever": "Moves it most",
+    "low": "20% less",
+    "high": "20% more",
+    "table": "Headlines and levers",
+}
 
 STEP = 0.2
 """A lever is what moves the headline most when each assumption alone is moved by this share."""
@@ -84,7 +94,6 @@ def _row(slug: str, e: Estimate) -> str:
     output = headline(e)
     gives, value, moved = e.outputs[output], e()[output], lever(e, output)
     number, unit = split_value(gives.display, value)
-    gap = "" if gives.display.attach or not unit else "\u00a0"
     ends = "".join(
         f'<td data-lever-end="{end}">{escape(format_value(gives.display, at))}</td>'
         for end, at in (("low", moved.low), ("high", moved.high))
@@ -94,7 +103,7 @@ def _row(slug: str, e: Estimate) -> str:
         f'<a href="{slug}.html">{escape(translate(e.title))}</a></th>'
         f"<td>{escape(translate(gives.label))}</td>"
         f'<td><output data-estimate="{e.name}" data-output="{output}" data-unit="shown" '
-        f'data-value="{data_value(value)}" aria-live="off">{escape(number + gap + unit)}</output></td>'
+        f'data-value="{data_value(value)}" aria-live="off">{escape(number + join(gives.display, unit))}</output></td>'
         f"<td data-lever-name>{escape(translate(e.assumptions[moved.assumption].label))}</td>{ends}</tr>"
     )
 

@@ -579,11 +579,14 @@ def run(
     nodes: list[Node],
     inputs: Mapping[str, Any],
     quantity: Callable[[float, str], Any] | None = None,
+    given: Mapping[int, Any] | None = None,
 ) -> list[Any]:
     """Values of `nodes` for the given assumptions: numbers, arrays of one shape, or quantities.
 
     `quantity(value, unit)` makes constants into quantities when dimensions are checked.
+    `given` holds values of steps, by the id of their node, that are not to be computed.
     """
     runner = _Run(inputs, quantity)
+    runner.frames[0].memo.update(given or {})
     with np.errstate(all="ignore"):
         return [runner.value(node) for node in nodes]

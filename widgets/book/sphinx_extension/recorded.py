@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from ..paths import resource
-from ..tables import row
-from ..units import display_for, split_value
+from ...engine.units import display_for, join, split_value
+from ...facts.tables import row
+from ...paths import resource
 from .translation import interface_text
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _row(timing: dict[str, Any], gpu: str) -> str:
 def _number(unit: str, value: float, show: str = "") -> str:
     display = display_for(unit, show=show)
     number, label = split_value(display, value)
-    return number + ("" if display.attach else "\u00a0") + label
+    return number + join(display, label)
 
 
 def visit_recorded(self: Any, node: nodes.Element) -> None:

@@ -62,13 +62,3 @@ GROUP_TITLES = {
     "targets": "Targets and cost",
     "method": "Method",
 }
-
-SUMMARY_WORDS = {
-    "chapter": "Chapter",
-    "headline": "Headline",
-    "now": "Now",
-    "lever": "Moves it most",
-    "low": "20% less",
-    "high": "20% more",
-    "table": "Headlines and levers",
-}

@@ -10,216 +10,22 @@ import difflib
 import inspect
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import javascript, mathematics
-from .expression import ExpressionError, Node, as_node, assumption, run
-from .language import translate
-from .tables import Row, row
-from .units import Display, atoms, display_for, format_value, quantity, registry, split_value
+from ..language import translate
+from . import analysis, javascript, mathematics
+from .declare import Assume, EstimateError, Gives, Preset, Results
+from .expression import as_node, assumption, run
+from .limits import limits_of
+from .units import atoms, join, quantity, registry, split_value
 
-GROUPS = ("workload", "model", "hardware", "targets", "method")
-
-
-class EstimateError(ValueError):
-    """An estimate is declared wrongly, or called with what it cannot take."""
-
-
-# --- where a number comes from --------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Source:
-    """Why an assumption has its default: "row", "rounded", "given" or "judgement"."""
-
-    kind: str
-    text: str
-    row: Row | None = None
-
-
-given = Source("given", "")
-
-
-def from_row(path: str) -> Source:
-    """The default is exactly the value of a row in the data tables."""
-    return Source("row", "", row(path))
-
-
-def rounded(path: str) -> Source:
-    """The default is a row's value, rounded for the whiteboard (within 3%)."""
-    return Source("rounded", "", row(path))
-
-
-def judgement(reason: str) -> Source:
-    """No table has it; `reason` says why this value is taken."""
-    if not reason.strip():
-        raise EstimateError("judgement() needs the reason for the value.")
-    return Source("judgement", reason)
-
-
-# --- what an author declares ----------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Assume:
-    """An assumption: default, unit and range in base units, and where the default comes from.
-
-    show: "%" or "×" for a bare number, or the one unit label to keep to (such as "ms").
-    suggested_by: a result that derives this value; the panel offers it, and never overrides.
-    Raises EstimateError when the default lies outside the range or the source is missing.
-    """
-
-    default: float
-    unit: str
-    low: float
-    high: float
-    label: str = ""
-    source: Source | None = None
-    log: bool = False
-    integer: bool = False
-    meaning: str = ""
-    group: str = "workload"
-    show: str = ""
-    digits: int | None = None
-    suggested_by: str | None = None
-    name: str = ""
-
-    @property
-    def scale(self) -> str:
-        """ "log", "integer" or "linear"."""
-        return "integer" if self.integer else "log" if self.log else "linear"
-
-    @property
-    def display(self) -> Display:
-        return display_for(self.unit, show=self.show, digits=self.digits)
-
-    def __float__(self) -> float:
-        return float(self.default)
-
-    def check(self) -> None:
-        """Raises EstimateError that says what to mend."""
-        atoms(self.unit)
-        if not self.label:
-            raise EstimateError(f"Assumption {self.name!r} needs a label for the reader.")
-        if self.source is None:
-            raise EstimateError(
-                f"Assumption {self.name!r} = {self.default:g} has no source: give source=given, "
-                "from_row(…), rounded(…) or judgement(reason)."
-            )
-        if not self.low < self.high:
-            raise EstimateError(
-                f"Assumption {self.name!r}: low {self.low:g} is not below high {self.high:g}."
-            )
-        if self.log and self.low <= 0:
-            raise EstimateError(f"Assumption {self.name!r}: a log scale needs low above zero.")
-        if self.group not in GROUPS:
-            raise EstimateError(
-                f"Assumption {self.name!r}: group {self.group!r} is none of {', '.join(GROUPS)}."
-            )
-        if not self.low <= self.default <= self.high:
-            raise EstimateError(
-                f"Assumption {self.name!r}: the default {self.default:g} is outside its range "
-                f"{self.low:g} to {self.high:g}{' ' + self.unit if self.unit else ''}."
-            )
-        self._check_row()
-
-    def _check_row(self) -> None:
-        source = self.source
-        if source is None or source.row is None:
-            return
-        slack = 0.03 if source.kind == "rounded" else 1e-9
-        if abs(self.default - source.row.value) > slack * abs(source.row.value):
-            raise EstimateError(
-                f"Assumption {self.name!r} = {self.default:g} is not within {slack:.0%} of "
-                f"{source.row.path} = {source.row.value:g}."
-            )
-
-
-@dataclass(frozen=True)
-class Gives:
-    """A result: an expression, its unit and label, and how it is shown.
-
-    verdict: (words when true, words when false); placeholders such as {total_gpus} are filled.
-    alarm: true is the bad case, and carries the warning sign.
-    headline: one of the one to three large numbers. detail: folded away at first.
-    """
-
-    value: Any
-    unit: str
-    label: str
-    digits: int | None = None
-    style: str | None = None
-    show: str = ""
-    binary: bool = False
-    meaning: str = ""
-    headline: bool = False
-    detail: bool = False
-    signed: bool = False
-    verdict: tuple[str, str] | None = None
-    alarm: bool = False
-    name: str = ""
-
-    @property
-    def boolean(self) -> bool:
-        return self.verdict is not None
-
-    @property
-    def display(self) -> Display:
-        return display_for(
-            self.unit, show=self.show, digits=self.digits, style=self.style, binary=self.binary
-        )
-
-
-@dataclass(frozen=True)
-class Series:
-    """Values over the steps of a scan, for figures only."""
-
-    value: Node
-    unit: str
-    label: str
-
-
-@dataclass(frozen=True)
-class Requires:
-    """A constraint between assumptions. Broken, it never raises: a verdict names it.
-
-    otherwise: what to tell the reader; placeholders such as {nodes} are filled.
-    """
-
-    condition: Any
-    otherwise: str
-
-
-class Results:
-    """What an estimate's function returns: constraints first, then named results."""
-
-    def __init__(self, *requires: Requires, **gives: Gives | Series):
-        self.requires = requires
-        self.gives = {k: v for k, v in gives.items() if isinstance(v, Gives)}
-        self.series = {k: v for k, v in gives.items() if isinstance(v, Series)}
-
-
-@dataclass(frozen=True)
-class Preset:
-    """Values that belong together. A measured preset takes its values from rows only.
-
-    values: assumption → number or row path. note: what it is; placeholders are filled.
-    """
-
-    key: str
-    label: str
-    values: Mapping[str, float | str]
-    note: str = ""
-    measured: bool = True
-
-    def numbers(self) -> dict[str, float]:
-        return {k: row(v).value if isinstance(v, str) else float(v) for k, v in self.values.items()}
-
+if TYPE_CHECKING:
+    import pandas
 
 # --- calling --------------------------------------------------------------------------------
 
@@ -234,7 +40,7 @@ class Result(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._values:
-            raise KeyError(_unknown(name, self._values, f"{self._estimate.name} gives no"))
+            raise KeyError(unknown(name, self._values, f"{self._estimate.name} gives no"))
         return self._values[name]
 
     def __getattr__(self, name: str) -> Any:
@@ -258,10 +64,8 @@ class Result(Mapping[str, Any]):
             value = self._values[name]
             if np.ndim(value):
                 number, unit = f"{np.size(value)} values", gives.unit
-            elif gives.boolean:
-                number, unit = translate("yes") if value else translate("no"), ""
             else:
-                number, unit = split_value(gives.display, value)
+                number, unit = self._estimate.parts(name, self.assumptions, self._values)
             lines.append((name, translate(gives.label), number, unit))
         return lines
 
@@ -282,7 +86,8 @@ class Result(Mapping[str, Any]):
         return f"<table class=estimate-results>{head}<tbody>{body}</tbody></table>"
 
 
-def _unknown(name: str, known: Any, what: str) -> str:
+def unknown(name: str, known: Any, what: str) -> str:
+    """What to tell who misspelt a name: the nearest one, or all."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     hint = f" Did you mean {near[0]!r}?" if near else f" Known: {', '.join(known)}."
     return f"{what} {name!r}.{hint}"
@@ -310,6 +115,7 @@ class Estimate:
         self.requires = {f"c{i}": r for i, r in enumerate(results.requires)}
         self.presets = {p.key: p for p in presets}
         self._check()
+        self.limits = limits_of(self)
 
     # -- declaration --
 
@@ -323,25 +129,27 @@ class Estimate:
                 raise EstimateError(f"{self.name}: result {gives.name!r} needs a label.")
         for a in self.assumptions.values():
             if a.suggested_by is not None:
-                self._known(a.suggested_by, self.outputs, "result")
+                self.known(a.suggested_by, self.outputs, "result")
+            if a.follows:
+                self.known(a.follows.removeprefix("-"), self.assumptions, "assumption")
         for preset in self.presets.values():
             self._check_preset(preset)
 
     def _check_preset(self, preset: Preset) -> None:
         for name, value in preset.numbers().items():
-            a = self.assumptions.get(name) or self._known(name, self.assumptions, "assumption")
+            a = self.assumptions.get(name) or self.known(name, self.assumptions, "assumption")
             if not a.low <= value <= a.high:
                 raise EstimateError(
                     f"{self.name}, preset {preset.key!r}: {name} = {value:g} is outside {a.low:g} to {a.high:g}."
                 )
-            if preset.measured and not isinstance(preset.values[name], str):
+            if preset.measured and not preset.comes_from_row(name):
                 raise EstimateError(
                     f"{self.name}, preset {preset.key!r}: {name} must come from a row of the data tables."
                 )
 
-    def _known(self, name: str, known: Mapping[str, Any], what: str) -> Any:
+    def known(self, name: str, known: Mapping[str, Any], what: str) -> Any:
         if name not in known:
-            raise EstimateError(_unknown(name, known, f"{self.name} has no {what}"))
+            raise EstimateError(unknown(name, known, f"{self.name} has no {what}"))
         return known[name]
 
     # -- evaluation --
@@ -350,7 +158,7 @@ class Estimate:
         """All assumptions, those given checked. Raises EstimateError that names the
         assumption, the value, the range and the nearest name."""
         for name in given_values:
-            self._known(name, self.assumptions, "assumption")
+            self.known(name, self.assumptions, "assumption")
         return {
             name: self._checked(a, given_values[name]) if name in given_values else float(a.default)
             for name, a in self.assumptions.items()
@@ -403,20 +211,104 @@ class Estimate:
         outcome is clamped to the assumption's range, as the sliders are."""
         changed = dict(values)
         for name, change in changes.items():
-            a = self._known(name, self.assumptions, "assumption")
+            a = self.known(name, self.assumptions, "assumption")
             if isinstance(change, str):
                 change = values[name] * float(change.removeprefix("*"))
             changed[name] = min(max(float(change), a.low), a.high)
         return changed
 
+    def verdicts_held(self, bought: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Verdicts under `inputs` with the decisions (units bought, say) held at `bought`."""
+        asked = {k: self.nodes[k] for k, g in self.outputs.items() if g.boolean}
+        given_nodes = {id(self.nodes[k]): bought[k] for k in self.decisions}
+        return dict(zip(asked, run(list(asked.values()), inputs, given=given_nodes), strict=True))
+
+    @cached_property
+    def decisions(self) -> tuple[str, ...]:
+        """Names of the results that are bought or set, not merely computed."""
+        return tuple(k for k, g in self.outputs.items() if g.decision)
+
+    @cached_property
+    def headlines(self) -> tuple[str, ...]:
+        return tuple(k for k, g in self.outputs.items() if g.headline)
+
+    def sensitivity(
+        self, output: str, *, step: float = analysis.STEP, **assumptions: Any
+    ) -> pandas.DataFrame:
+        """How far each assumption alone moves `output`: from low to high of its plausible band
+        (or ±`step` where it has none), the others as given; what moves it most comes first.
+
+        Columns: assumption, low, high, at_low, at_high, spread (base units).
+        """
+        return analysis.sensitivity(self, output, step, assumptions)
+
+    def uncertainty(
+        self, *, draws: int = analysis.DRAWS, seed: int = analysis.SEED, **assumptions: Any
+    ) -> pandas.DataFrame:
+        """P10, P50 and P90 of each headline, and the share of draws in which each verdict holds.
+
+        Assumptions with a plausible band are drawn from a triangle with its peak at the value
+        given. For headlines everything is sized anew in each draw; for verdicts the decisions
+        are held as they are for the values given: bought for these, does it suffice?
+        """
+        return analysis.uncertainty(self, draws, seed, assumptions)
+
+    def solve(self, *, for_: str, **wanted: Any) -> analysis.Solution:
+        """Where in its range the assumption `for_` makes a result so, the others as given.
+
+        Name one result and what it shall be (`meets_tpot=True`, `total_gpus=at_most(400)`, or a
+        number to reach); all other names are assumptions. The answer holds every stretch that
+        does it, the value nearest to today's, or the nearest miss.
+        """
+        return analysis.solve(self, for_, wanted)
+
     def sweep(self, name: str, values: Sequence[float], **assumptions: Any):
         """A DataFrame of all results, one row a value of the assumption `name`."""
         import pandas as pd
 
-        self._known(name, self.assumptions, "assumption")
+        self.known(name, self.assumptions, "assumption")
         swept = np.asarray(list(values), dtype=float)
         result = self(**{**assumptions, name: swept})
         return pd.DataFrame({name: swept, **{key: result[key] for key in result}})
+
+    # -- as text --
+
+    def parts(
+        self, name: str, values: Mapping[str, Any], results: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """Number and unit label of an assumption or a result, in the page's language.
+
+        Beside a limit that it is compared with, a number rounds away from it.
+        """
+        declared = self.assumptions.get(name) or self.outputs[name]
+        value = values[name] if name in values else results[name]
+        if isinstance(declared, Gives):
+            if declared.boolean:
+                return translate("yes") if value else translate("no"), ""
+            if declared.none and value == 0:
+                return translate(declared.none), ""
+        beside = [
+            values.get(x, results.get(x)) if isinstance(x, str) else x
+            for x in self.limits.get(name, ())
+        ]
+        return split_value(declared.display, value, [x for x in beside if x is not None])
+
+    def text(
+        self,
+        name: str,
+        values: Mapping[str, Any],
+        results: Mapping[str, Any],
+        style: str = "",
+    ) -> str:
+        """The same as it stands in a sentence.
+
+        style: "number" leaves the unit out, "noun" writes it ("1 unit", "8 units"), "" leaves
+        out what sentences supply themselves (a bare count).
+        """
+        declared = self.assumptions.get(name) or self.outputs[name]
+        number, unit = self.parts(name, values, results)
+        bare = style == "number" or (declared.display.bare and style != "noun")
+        return number if bare else number + join(declared.display, unit)
 
     # -- other faces --
 
@@ -440,16 +332,20 @@ class Estimate:
             "constraints": {k: as_node(r.condition) for k, r in self.requires.items()},
             "series": {k: s.value for k, s in self.series.items()},
         }
-        return javascript.module(functions, {k: a.default for k, a in self.assumptions.items()})
+        held = {id(self.nodes[k]): k for k in self.decisions}
+        if held:
+            functions["held"] = {k: self.nodes[k] for k, g in self.outputs.items() if g.boolean}
+        defaults = {k: a.default for k, a in self.assumptions.items()}
+        return javascript.module(functions, defaults, given={"held": held})
 
     def latex(self, output: str) -> str:
         """The formula of one result as LaTeX, other results by name."""
-        self._known(output, self.outputs, "result")
+        self.known(output, self.outputs, "result")
         return mathematics.latex(self.nodes[output], self._names, self.labels)
 
     def mathml(self, output: str) -> str:
         """The formula of one result as MathML, other results by name."""
-        self._known(output, self.outputs, "result")
+        self.known(output, self.outputs, "result")
         return mathematics.mathml(self.nodes[output], self._names, self.labels)
 
     def check_dimensions(self) -> None:
@@ -515,10 +411,3 @@ def estimate(
         return Estimate(function, name, words, presets)
 
     return decorate(function) if function is not None else decorate
-
-
-__all__ = [
-    "Assume", "Estimate", "EstimateError", "ExpressionError", "Gives", "Preset", "Requires",
-    "Result", "Results", "Series", "estimate", "format_value", "from_row", "given", "judgement",
-    "rounded",
-]  # fmt: skip

@@ -19,7 +19,9 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.environment.adapters.toctree import document_toc
 
-from ..language import catalogue
+from ...language import catalogue
+from ...show.spec import spec, spec_script
+from ..loader import all_estimates, load
 from . import roles
 from .translation import interface_text
 
@@ -84,7 +86,7 @@ def complete_context(
     context["source_links"] = source_links(app, page)
     context["description"] = description(doctree)
     context["is_live"] = "data-estimate" in body
-    context["estimate_names"] = " ".join(_all_estimates()) if context["is_live"] else ""
+    context["estimate_names"] = " ".join(all_estimates()) if context["is_live"] else ""
     context["translations_script"] = app.config.language != "en"
 
 
@@ -93,16 +95,7 @@ def with_specs(page: str, body: str) -> str:
     missing = sorted(set(_QUOTED.findall(body)) - set(_CARRIED.findall(body)))
     if not missing:
         return body
-    from .. import book
-
-    return body + book.specs_html(page, missing)
-
-
-def _all_estimates() -> list[str]:
-    # page.js tells an assumption of another chapter in the address from one unknown.
-    from .. import book
-
-    return book.all_estimates()
+    return body + "".join(spec_script(spec(load(name))) for name in missing)
 
 
 def accessible(body: str) -> str:

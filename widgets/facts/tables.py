@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from .paths import resource
+from ..paths import resource
 
 if TYPE_CHECKING:
     import pandas

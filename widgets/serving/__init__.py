@@ -1,0 +1,26 @@
+"""Formulas of the field that more than one chapter needs.
+
+Each works on numbers, arrays and on the assumptions of an estimate alike, takes and gives
+base units (bytes, seconds, tokens, FLOPs, dollars), and says what it leaves out.
+"""
+
+from .caches import at_trace_traffic, lru_hit_table, transfer_s
+from .constants import (
+    BITS_PER_BYTE,
+    FLOPS_PER_MAC,
+    HOURS_PER_DAY,
+    SECONDS_PER_HOUR,
+    TOKENS_PER_MILLION,
+)
+from .cost import units_n_plus_1, units_needed, usd_per_million
+from .memory import kv_bytes_per_token_gqa, kv_bytes_per_token_mla
+from .queues import in_flight, waiting_factor
+from .step import causal_attention_flops, compute_rate, linear_flops, roofline_s
+
+__all__ = [
+    "BITS_PER_BYTE", "FLOPS_PER_MAC", "HOURS_PER_DAY", "SECONDS_PER_HOUR", "TOKENS_PER_MILLION",
+    "at_trace_traffic", "causal_attention_flops", "compute_rate", "in_flight",
+    "kv_bytes_per_token_gqa", "kv_bytes_per_token_mla", "linear_flops", "lru_hit_table",
+    "roofline_s", "transfer_s", "units_n_plus_1", "units_needed", "usd_per_million",
+    "waiting_factor",
+]  # fmt: skip

@@ -1,0 +1,1 @@
+"""What a reader sees of an estimate: figures, diagrams, the panel, numbers in sentences."""
