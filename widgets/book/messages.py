@@ -8,7 +8,7 @@ from ..engine.estimate import Estimate
 from ..engine.units import LABELS, PLURALS, labels
 from ..show.words import GROUP_TITLES, STRINGS
 from .loader import all_estimates, figures, load, slug_of
-from .summary import SUMMARY_WORDS
+from .summary import CALCULATOR_WORDS, SUMMARY_WORDS
 
 
 def messages(page: str) -> list[str]:
@@ -22,6 +22,7 @@ def messages(page: str) -> list[str]:
             *STRINGS.values(),
             *GROUP_TITLES.values(),
             *SUMMARY_WORDS.values(),
+            *CALCULATOR_WORDS.values(),
             *_PANEL_WORDS,
             *labels(),
             *LABELS.values(),

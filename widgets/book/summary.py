@@ -16,8 +16,7 @@ import numpy as np
 from ..engine.estimate import Estimate
 from ..engine.units import format_value, join, split_value
 from ..language import translate
-from ..show.panel import static_html
-from ..show.spec import data_value, spec, spec_script
+from ..show.spec import data_value, json_of, spec_script, strings
 from .loader import chapter_slugs, load, main_estimate
 
 SUMMARY_WORDS = {
@@ -28,6 +27,12 @@ SUMMARY_WORDS = {
     "low": "20% less",
     "high": "20% more",
     "table": "Headlines and levers",
+}
+
+CALCULATOR_WORDS = {
+    "pick": "Calculator",
+    "chapter": "The chapter behind it",
+    "no_script": "The calculators need JavaScript. Each chapter holds its table of defaults:",
 }
 
 STEP = 0.2
@@ -78,7 +83,7 @@ def summary_html() -> str:
     """One row a chapter: headline, lever, and the headline at the lever's ends."""
     chapters = _chapters()
     rows = [_row(slug, e) for slug, e in chapters]
-    specs = [spec_script(spec(e)) for _, e in chapters]
+    specs = [spec_script(e) for _, e in chapters]
     words = {key: escape(translate(text)) for key, text in SUMMARY_WORDS.items()}
     heads = (words[k] for k in ("chapter", "headline", "now", "lever", "low", "high"))
     head = "".join(f'<th scope="col">{text}</th>' for text in heads)
@@ -124,15 +129,34 @@ class Summary:
         return "\n".join(lines)
 
 
-class Wall:
-    """All chapters' panels side by side, without figures, as a cell's output."""
+class Calculators:
+    """A picker and one panel, as a cell's output; an estimate's script is loaded when it is picked."""
 
     def _repr_html_(self) -> str:
-        cards = []
-        for slug, e in _chapters():
-            link = f'<a href="{slug}.html">{escape(translate(e.title))}</a>'
-            cards.append(f"<div><h2>{link}</h2>{static_html(e, (), compact=False)}</div>")
-        return f'<div class="estimate-wall">{"".join(cards)}</div>'
+        listed = [
+            {
+                "name": e.name,
+                "title": translate(e.title),
+                "href": f"{slug}.html",
+                "script": f"../_static/estimates/{e.name}.js",
+            }
+            for slug, e in _chapters()
+        ]
+        links = "".join(
+            f'<li><a href="{one["href"]}">{escape(one["title"])}</a></li>' for one in listed
+        )
+        words = {key: escape(translate(text)) for key, text in CALCULATOR_WORDS.items()}
+        attributes = {
+            "estimates": json_of(listed),
+            "strings": json_of(strings()),
+            "label": words["pick"],
+            "chapter": words["chapter"],
+        }
+        data = " ".join(f'data-{k}="{escape(v)}"' for k, v in attributes.items())
+        return (
+            f'<div class="estimate-calculators" data-calculators {data}>'
+            f"<p>{words['no_script']}</p><ul>{links}</ul></div>"
+        )
 
     def __repr__(self) -> str:
         return ", ".join(e.name for _, e in _chapters())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .declare import Assume, EstimateError
+from .expression import TOLERANCE, run
 from .units import format_value
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ POINTS = 401
 """How many values of a continuous assumption `solve` tries; whole numbers are tried all, up to
 as many."""
 QUANTILES = (0.1, 0.5, 0.9)
+_PIECES, _ROUNDS = 32, 12
+"""An edge is sought in so many pieces a round: an array costs little more than a number."""
 
 
 # --- what matters most ----------------------------------------------------------------------
@@ -63,7 +66,7 @@ def sensitivity(
     inputs = {name: np.full(2 * len(base), value) for name, value in base.items()}
     for i, name in enumerate(base):
         inputs[name][2 * i : 2 * i + 2] = moved[name]
-    at = np.asarray(estimate(**inputs)[output], dtype=float).reshape(-1, 2)
+    at = _results(estimate, output, inputs, 2 * len(base)).astype(float).reshape(-1, 2)
     frame = pd.DataFrame(
         {
             "assumption": list(base),
@@ -84,6 +87,11 @@ def _scalars(estimate: Estimate, assumptions: Mapping[str, Any]) -> dict[str, fl
         if np.ndim(value):
             raise EstimateError(f"{estimate.name}: {name} must be one number here, not an array.")
     return {name: float(value) for name, value in values.items()}
+
+
+def _results(estimate: Estimate, output: str, inputs: Mapping[str, Any], count: int) -> np.ndarray:
+    """One result for `count` sets of assumptions; the others are not computed."""
+    return np.broadcast_to(run([estimate.nodes[output]], inputs)[0], count)
 
 
 # --- how sure -------------------------------------------------------------------------------
@@ -146,18 +154,20 @@ def uncertainty(
 
     if not (isinstance(draws, int) and draws >= 100):
         raise EstimateError(f"draws = {draws!r}: take a whole number, 100 at least.")
+    if not (isinstance(seed, int) and 0 <= seed < 2**32):
+        raise EstimateError(f"seed = {seed!r}: take a whole number from 0 to {2**32 - 1}.")
     base = _scalars(estimate, assumptions)
     unsure = drawn(estimate, base, draws, seed)
     inputs: dict[str, Any] = {**base, **unsure}
-    found = estimate(**inputs) if unsure else estimate(**base)
-    held = estimate.verdicts_held(dict(estimate(**base)), inputs)
+    bought = run([estimate.nodes[name] for name in estimate.decisions], base)
+    held = estimate.verdicts_held(dict(zip(estimate.decisions, bought, strict=True)), inputs)
     rows = []
     for name, gives in estimate.outputs.items():
         if gives.boolean:
             share = float(np.mean(np.broadcast_to(held[name], draws)))
             rows.append({"result": name, "share": share})
         elif gives.headline:
-            values = np.sort(np.broadcast_to(np.asarray(found[name], dtype=float), draws))
+            values = np.sort(_results(estimate, name, inputs, draws).astype(float))
             at = [float(values[math.floor(q * (draws - 1))]) for q in QUANTILES]
             rows.append({"result": name, **dict(zip(("p10", "p50", "p90"), at, strict=True))})
     return pd.DataFrame(rows, columns=["result", "p10", "p50", "p90", "share"]).set_index("result")
@@ -213,30 +223,35 @@ def solve(estimate: Estimate, for_: str, wanted: Mapping[str, Any]) -> Solution:
     for name in targets:
         estimate.known(name, estimate.outputs, "assumption or result")
     if len(targets) != 1:
+        example = next(iter(estimate.headlines or estimate.outputs))
         raise EstimateError(
             f"{estimate.name}.solve() takes one result to reach, such as "
-            f"{estimate.headlines[0]}=at_most(…), not {', '.join(targets) or 'none'}."
+            f"{example}=at_most(…), not {', '.join(targets) or 'none'}."
         )
     ((output, target),) = targets.items()
-    base = _scalars(estimate, given)
-    tried = _points(a)
-    results = np.broadcast_to(estimate(**{**base, for_: tried})[output], len(tried))
-    now = estimate(**base)[output]
     holds, miss = _condition(estimate, output, target)
-    at = lambda v: estimate(**{**base, for_: v})[output]  # noqa: E731
-    ranges = _stretches(tried, [bool(holds(r)) for r in results], lambda v: holds(at(v)), a.integer)
-    if target_reached := isinstance(target, (int, float)) and not isinstance(target, bool):
-        ranges = _crossings(tried, results, float(target), at, a.integer)
-    already = bool(holds(now)) if not target_reached else math.isclose(now, target, rel_tol=1e-9)
+    base = _scalars(estimate, given)
     today = base[for_]
-    inside = any(low <= today <= high for low, high in ranges)
-    value = today if inside else _nearest(a, today, [v for pair in ranges for v in pair])
+    tried = np.union1d(_points(a), [today])
+    at = lambda v: _results(estimate, output, {**base, for_: v}, len(v))  # noqa: E731
+    results = at(tried)
+    if _is_number(target):
+        ranges, already = _reached(a, tried, results, float(target), at, today)
+    else:
+        yes = holds(results)
+        ranges = _stretches(tried, yes, lambda v: holds(at(v)), a.integer)
+        already = bool(yes[np.searchsorted(tried, today)])
+    value = today if already else _nearest(a, today, [v for pair in ranges for v in pair])
     closest = None
     if not ranges and miss is not None:
-        best = int(np.argmin([miss(float(r)) for r in results]))
+        best = int(np.argmin(miss(results.astype(float))))
         closest = (float(tried[best]), float(results[best]))
     words = _answer(estimate, a, output, target, value, ranges, closest)
     return Solution(for_, output, already, value, tuple(ranges), closest, words)
+
+
+def _is_number(target: Any) -> bool:
+    return isinstance(target, (int, float)) and not isinstance(target, bool)
 
 
 def _points(a: Assume) -> np.ndarray:
@@ -249,67 +264,85 @@ def _points(a: Assume) -> np.ndarray:
 
 
 def _condition(estimate: Estimate, output: str, target: Any):
-    """When a result is as wanted, and how far one that is not misses it (None for a verdict)."""
+    """Which of some results are as wanted, and how far each misses it (None for a verdict)."""
     boolean = estimate.outputs[output].boolean
     if boolean != isinstance(target, bool):
         kind = "a verdict: give True or False" if boolean else "a number: give one, or at_most(…)"
         raise EstimateError(f"{estimate.name}.{output} is {kind}, not {target!r}.")
     if boolean:
-        return (lambda r: bool(r) == target), None
+        return (lambda r: np.asarray(r, dtype=bool) == target), None
+    value = target.value if isinstance(target, Target) else target
+    if not _is_number(value) or not math.isfinite(value):
+        raise EstimateError(f"{estimate.name}.{output} = {target!r} is not a number to reach.")
+    slack = TOLERANCE * abs(value)
     if not isinstance(target, Target):
-        if not isinstance(target, (int, float)) or not math.isfinite(target):
-            raise EstimateError(f"{estimate.name}.{output} = {target!r} is not a number to reach.")
-        return (lambda r: r <= target), (lambda r: abs(r - target))
-    value = target.value
+        return (lambda r: np.abs(r - value) <= slack), (lambda r: np.abs(r - value))
     if target.kind == "at most":
-        return (lambda r: r <= value * (1 + 1e-9)), (lambda r: r - value)
-    return (lambda r: r >= value * (1 - 1e-9)), (lambda r: value - r)
+        return (lambda r: r <= value + slack), (lambda r: r - value)
+    return (lambda r: r >= value - slack), (lambda r: value - r)
+
+
+Holds = Callable[[np.ndarray], np.ndarray]
 
 
 def _stretches(
-    tried: np.ndarray, yes: list[bool], holds: Callable[[float], bool], whole: bool
+    tried: np.ndarray, yes: np.ndarray, holds: Holds, whole: bool
 ) -> list[tuple[float, float]]:
-    """Runs of tried values that do it, their ends found by halving; results are not monotone."""
-    ranges, start = [], None
-    for i, ok in enumerate(yes):
-        if ok and (i == 0 or not yes[i - 1]):
-            start = float(tried[i]) if i == 0 else _edge(tried[i - 1], tried[i], holds, whole)
-        if ok and (i + 1 == len(yes) or not yes[i + 1]):
-            last = i + 1 == len(yes)
-            end = float(tried[i]) if last else _edge(tried[i + 1], tried[i], holds, whole)
-            assert start is not None
-            ranges.append((start, end))
+    """Runs of tried values that do it, and where between two of them they end; results are not
+    monotone."""
+    ranges, start, last = [], 0.0, len(yes) - 1
+    for i in np.flatnonzero(yes):
+        if i == 0 or not yes[i - 1]:
+            start = tried[i] if i == 0 else _edge(tried[i - 1], tried[i], holds, whole)
+        if i == last or not yes[i + 1]:
+            end = tried[i] if i == last else _edge(tried[i + 1], tried[i], holds, whole)
+            ranges.append((float(start), float(end)))
     return ranges
 
 
-def _edge(out: float, inside: float, holds: Callable[[float], bool], whole: bool) -> float:
+def _edge(out: float, inside: float, holds: Holds, whole: bool) -> float:
     """The last value from `inside` towards `out` that still does it."""
-    out, inside = float(out), float(inside)
-    for _ in range(60):
-        middle = (out + inside) / 2
-        middle = math.floor(middle + 0.5) if whole else middle
-        if middle in (out, inside):
+    for _ in range(_ROUNDS):
+        between = inside + (out - inside) * np.arange(1, _PIECES) / _PIECES
+        if whole:
+            between = np.array(list(dict.fromkeys(np.floor(between + 0.5))))
+        between = between[(between != out) & (between != inside)]
+        if not len(between):
             break
-        if holds(middle):
-            inside = middle
-        else:
-            out = middle
-    return inside
+        first_out = int(np.argmin(np.append(holds(between), False)))
+        steps = [inside, *between, out]
+        inside, out = steps[first_out], steps[first_out + 1]
+    return float(inside)
 
 
-def _crossings(
-    tried: np.ndarray, results: np.ndarray, target: float, at: Callable[[float], Any], whole: bool
-) -> list[tuple[float, float]]:
-    """Where a result reaches a number: it equals it at a tried value, or passes it between two."""
-    found: list[float] = []
-    for i, r in enumerate(results):
-        if math.isclose(r, target, rel_tol=1e-9):
-            found.append(float(tried[i]))
-        elif i and (results[i - 1] - target) * (r - target) < 0:
-            above = r > target
-            edge = _edge(tried[i - 1], tried[i], lambda v, up=above: (at(v) > target) == up, whole)
-            found.append(edge)
-    return [(v, v) for v in found]
+def _reached(
+    a: Assume,
+    tried: np.ndarray,
+    results: np.ndarray,
+    target: float,
+    at: Callable[[np.ndarray], np.ndarray],
+    today: float,
+) -> tuple[list[tuple[float, float]], bool]:
+    """Where a result equals a number, be it at a point or over a stretch, and whether it does
+    today. A result that jumps over the number does not reach it."""
+    slack = max(TOLERANCE * abs(target), 1e-12 * float(np.max(np.abs(results))))
+    equal = lambda r: np.abs(r - target) <= slack  # noqa: E731
+    yes = equal(results)
+    found: list[tuple[float, float]] = []
+    for low, high in _stretches(tried, yes, lambda v: equal(at(v)), a.integer):
+        point = not a.integer and _place(a, high) - _place(a, low) < 1e-4
+        found.append(((low + high) / 2, (low + high) / 2) if point else (low, high))
+    for i in range(1, len(tried)):
+        before, after = results[i - 1], results[i]
+        if yes[i - 1] or yes[i] or (before - target) * (after - target) > 0:
+            continue
+        side = 1 if after > target else -1
+        beyond = lambda v, side=side: side * (at(v) - target) >= 0  # noqa: E731
+        edge = _edge(tried[i - 1], tried[i], beyond, a.integer)
+        off = abs(float(at(np.array([edge]))[0]) - target)
+        if off <= slack or (not a.integer and off <= 1e-6 * abs(after - before)):
+            found.append((edge, edge))
+    return sorted(found), bool(yes[np.searchsorted(tried, today)])
 
 
 def _place(a: Assume, value: float) -> float:
@@ -348,6 +381,7 @@ def _answer(
             miss = f"; nearest: {format_value(gives.display, closest[1])} at {show(closest[0])}"
         return f"{goal}: no {a.name} from {show(a.low)} to {show(a.high)} does it{miss}"
     stretches = ", ".join(
-        show(low) if low == high else f"{show(low)} to {show(high)}" for low, high in ranges
+        show(low) if show(low) == show(high) else f"{show(low)} to {show(high)}"
+        for low, high in ranges
     )
     return f"{goal}: {a.name} = {show(value)} (does it: {stretches})"

@@ -60,14 +60,9 @@ LABELS = {
 """Units that only say what is counted; they have no dimension."""
 
 _UNCHANGED = ("req", "tok", "seq")
+_IRREGULAR = {"copy": "copies", "launch": "launches"}
 PLURALS = {
-    label: label
-    if label in _UNCHANGED
-    else "copies"
-    if label == "copy"
-    else "batches"
-    if label == "batch"
-    else f"{label}s"
+    label: label if label in _UNCHANGED else _IRREGULAR.get(label, f"{label}s")
     for label in LABELS.values()
 }
 """A noun beside a number other than one; abbreviations have no plural."""

@@ -12,6 +12,7 @@ import traitlets
 from ..engine.declare import Assume, EstimateError
 from ..engine.estimate import Estimate
 from ..paths import STATIC
+from .script import kernel_module
 from .spec import spec
 
 
@@ -22,7 +23,7 @@ class EstimatePanel(anywidget.AnyWidget):
     that says so otherwise. Result traits are computed here and are read-only in effect.
     """
 
-    _esm = STATIC / "panel.js"
+    _esm = kernel_module()
     _css = STATIC / "panel.css"
     spec = traitlets.Dict().tag(sync=True)
 
@@ -30,13 +31,18 @@ class EstimatePanel(anywidget.AnyWidget):
 
     def __init__(self, estimate: Estimate, figures: Sequence[Any], compact: bool):
         results = dict(estimate())
-        super().__init__(spec=spec(estimate, figures, compact), **results)
+        content = {**spec(estimate, figures, compact), "code": estimate.javascript()}
+        super().__init__(spec=content, **results)
         self.estimate = estimate
+        self._computed_for = estimate.values({})
         self.observe(self._recompute, names=list(estimate.assumptions))
         self.on_msg(self._answer)
 
     def _recompute(self, _change: Any) -> None:
         values = {name: getattr(self, name) for name in self.estimate.assumptions}
+        if values == self._computed_for:  # a preset sets many traits, and each of them calls
+            return
+        self._computed_for = values
         with self.hold_sync():
             for name, result in self.estimate(**values).items():
                 setattr(self, name, result)

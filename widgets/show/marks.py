@@ -83,6 +83,8 @@ class Axis:
                 "dtick": 1 if self._decades() > 2 else "D2",
                 "exponentformat": "SI",
             }
+            if self.low is not None and self.low >= 1:
+                axis["tickformat"] = "~s"  # 1k as well as 10k
         if self.low is not None and self.high is not None:
             ends = [self.low, self.high]
             axis["range"] = [math.log10(x) for x in ends] if self.log else ends

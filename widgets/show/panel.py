@@ -19,7 +19,7 @@ from ..language import translate
 from .bindings import fill
 from .host import Html, building_book
 from .live import make_panel
-from .spec import data_value, source_spec, spec, spec_script
+from .spec import data_value, first_rank, source_spec, spec_script
 from .words import STRINGS
 
 
@@ -42,10 +42,10 @@ def static_html(estimate: Estimate, figures: Sequence[Any], compact: bool) -> st
     tables = _static_table("estimate-results", "Results at the defaults", rows)
     tables += _static_table("estimate-assumptions", "Assumptions", assumed)
     return (
-        f'<section class="estimate-panel" id="estimate-{name}" data-estimate="{name}" '
-        f'aria-label="{title}" style="{_reserved_room(estimate, figures)}">'
+        f'<section class="estimate-panel{" is-compact" if compact else ""}" id="estimate-{name}" data-estimate="{name}" '
+        f'aria-label="{title}" style="{_reserved_room(estimate, compact)}">'
         f'<div class="estimate-static"><h3 class="estimate-title">{title}</h3>{verdicts}{tables}'
-        f"</div></section>{spec_script(spec(estimate, figures, compact))}"
+        f"</div></section>{spec_script(estimate, figures, compact)}"
     )
 
 
@@ -54,14 +54,12 @@ def _static_table(kind: str, caption: str, rows: str) -> str:
     return f'<table class="{kind}"><caption>{words}</caption><tbody>{rows}</tbody></table>'
 
 
-def _reserved_room(estimate: Estimate, figures: Sequence[Any]) -> str:
+def _reserved_room(estimate: Estimate, compact: bool) -> str:
     """Counts from which the style sheet knows the panel's height before it is built."""
-    counts = {
-        "rows": len(estimate.assumptions),
-        "groups": len({a.group for a in estimate.assumptions.values()}),
-        "results": sum(not g.detail for g in estimate.outputs.values()),
-        "figure": int(any(not f.page for f in figures)),
-    }
+    first = list(estimate.assumptions) if compact else first_rank(estimate)
+    groups = {estimate.assumptions[name].group for name in first}
+    folded = {a.group for name, a in estimate.assumptions.items() if name not in first}
+    counts = {"rows": len(first), "groups": len(groups), "folded": len(folded)}
     return ";".join(f"--{key}:{count}" for key, count in counts.items())
 
 

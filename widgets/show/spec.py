@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -14,7 +14,8 @@ from ..engine.estimate import Estimate
 from ..engine.units import localized
 from ..facts.tables import anchor
 from ..language import html_language, translate
-from .stops import box_unit, stops
+from .script import classic
+from .stops import box_unit, short_unit, stops
 from .words import GROUP_TITLES, STRINGS
 
 FIRST_RANK = 7
@@ -81,7 +82,7 @@ def _assumption_spec(a: Assume, first: bool) -> dict[str, Any]:
         "high": float(a.high),
         "scale": a.scale,
         "stops": stops(a),
-        "box": {"scale": scale, "unit": localized(unit)},
+        "box": {"scale": scale, "unit": localized(unit), "short": localized(short_unit(unit))},
         "display": a.display.spec(),
         "source": source_spec(a),
         "suggested_by": a.suggested_by,
@@ -148,7 +149,6 @@ def spec(estimate: Estimate, figures: Sequence[Any] = (), compact: bool = False)
         "limits": {name: list(limits) for name, limits in estimate.limits.items()},
         "presets": _preset_specs(estimate),
         "figures": [figure.spec() for figure in figures],
-        "code": estimate.javascript(),
         "strings": strings(),
     }
 
@@ -159,11 +159,24 @@ def strings() -> dict[str, str]:
     return {**own, **{f"group_{key}": translate(text) for key, text in GROUP_TITLES.items()}}
 
 
-def spec_script(content: Mapping[str, Any]) -> str:
-    """The spec as a script element that a browser does not run."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    name = escape(str(content["name"]))
-    return f'<script type="application/json" data-estimate-spec="{name}">{body}</script>'
+def spec_script(estimate: Estimate, figures: Sequence[Any] = (), compact: bool = False) -> str:
+    """The spec as a script element that a browser does not run, and the estimate as one it does."""
+    body = _inert(json_of(spec(estimate, figures, compact)))
+    code = _inert(classic(estimate.name, estimate.javascript()))
+    name = escape(estimate.name)
+    return (
+        f'<script type="application/json" data-estimate-spec="{name}">{body}</script>'
+        f"<script>{code}</script>"
+    )
+
+
+def json_of(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+
+
+def _inert(text: str) -> str:
+    """Text that cannot end its script element, nor begin a comment in it."""
+    return text.replace("</", "<\\/").replace("<!--", "<\\!--")
 
 
 def data_value(value: Any) -> str:

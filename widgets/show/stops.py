@@ -17,6 +17,16 @@ def box_unit(a: Assume) -> tuple[float, str]:
     return scale, display.prefix + label
 
 
+_KEPT_BELOW = ("s", "h", "token")
+
+
+def short_unit(label: str) -> str:
+    """A box's unit without what its label says anyway: "tok/s" for "tok/s/GPU", "tok" for
+    "tok/req"."""
+    first, *below = label.split("/")
+    return "/".join([first, *(part for part in below if part in _KEPT_BELOW)])
+
+
 def stops(a: Assume) -> list[float]:
     """Values at which the slider rests, in base units, ascending: round ones, the ends, and
     the default, which is always a stop."""

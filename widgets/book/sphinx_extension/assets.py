@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pygments
 
 from ...paths import STATIC
+from ...show import script
+from ...show.spec import json_of, spec
+from .. import loader
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -34,6 +37,11 @@ KEPT = frozenset(
 PLOTLY = "vendor/plotly-basic.min.js"
 
 
+def scripts() -> dict[str, str]:
+    """Scripts that are joined from modules: their names and texts."""
+    return {"workbench.js": script.page_script(), "worker.js": script.worker_script()}
+
+
 @lru_cache(maxsize=64)
 def _hash(path: Path, changed_ns: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:10]
@@ -43,6 +51,8 @@ def version(name: str) -> str:
     """A query that changes with the file's content: `v=…`, "" for a file not yet there."""
     if name == "pygments.css":
         return f"v={pygments.__version__}"  # written after the pages, by Pygments alone
+    if name in scripts():
+        return f"v={hashlib.sha256(scripts()[name].encode()).hexdigest()[:10]}"
     path = STATIC / name
     return f"v={_hash(path, path.stat().st_mtime_ns)}" if path.is_file() else ""
 
@@ -54,34 +64,27 @@ def address(pathto: Any, name: str) -> str:
     return f"{plain}?{query}" if query else plain
 
 
-def module_map(pathto: Any) -> dict[str, dict[str, str]]:
-    """Import map that gives modules their hashed address when they import each other."""
-    imports = {}
-    for path in sorted(STATIC.glob("*.js")):
-        plain = pathto(f"_static/{path.name}", 1)
-        key = plain if plain.startswith(("/", "./", "../")) else f"./{plain}"
-        imports[key] = address(pathto, path.name)
-        if not imports[key].startswith(("/", "./", "../")):
-            imports[key] = f"./{imports[key]}"
-    return {"imports": imports}
-
-
 def add_assets(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Give the template the addresses of static files (event `html-page-context`)."""
     pathto = context["pathto"]
     context["asset"] = lambda name: address(pathto, name)
-    context["module_map"] = module_map(pathto)
+    context["worker"] = address(pathto, "worker.js")
     context["plotly"] = address(pathto, PLOTLY)
 
 
 def remove_unused(app: Sphinx, exception: Exception | None) -> None:
-    """Delete what no page asks for (event `build-finished`)."""
+    """Write the joined scripts, delete what no page asks for (event `build-finished`)."""
     if exception is not None or app.builder.name != "html":
         return
     folder = Path(app.outdir) / "_static"
+    modules = {f"{name}.js" for name in script.MODULES}
     ours = {path.relative_to(STATIC) for path in STATIC.rglob("*") if path.is_file()}
+    ours = {path for path in ours if path.as_posix() not in modules}
+    for name, text in scripts().items():
+        (folder / name).write_text(text, "utf-8")
+    ours |= {Path(name) for name in scripts()} | write_estimates(folder)
     for path in sorted(folder.rglob("*"), reverse=True):  # files before their folder
         name = path.relative_to(folder)
         if path.is_dir():
@@ -89,6 +92,19 @@ def remove_unused(app: Sphinx, exception: Exception | None) -> None:
                 path.rmdir()
         elif name not in ours and name.as_posix() not in KEPT:
             path.unlink()
+
+
+def write_estimates(folder: Path) -> set[Path]:
+    """One script an estimate, with its spec: for the calculators page and for the worker."""
+    (folder / "estimates").mkdir(exist_ok=True)
+    written = set()
+    for name in loader.estimates():
+        estimate = loader.load(name)
+        content = json_of(spec(estimate, loader.figures(name)))
+        path = Path("estimates") / f"{name}.js"
+        (folder / path).write_text(script.classic(name, estimate.javascript(), content), "utf-8")
+        written.add(path)
+    return written
 
 
 def setup(app: Sphinx) -> None:

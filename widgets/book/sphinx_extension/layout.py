@@ -20,7 +20,7 @@ from sphinx import addnodes
 from sphinx.environment.adapters.toctree import document_toc
 
 from ...language import catalogue
-from ...show.spec import spec, spec_script
+from ...show.spec import spec_script
 from ..loader import all_estimates, load
 from . import roles
 from .translation import interface_text
@@ -85,7 +85,7 @@ def complete_context(
     context["languages"] = other_languages(app, page, context)
     context["source_links"] = source_links(app, page)
     context["description"] = description(doctree)
-    context["is_live"] = "data-estimate" in body
+    context["is_live"] = "data-estimate" in body or "data-calculators" in body
     context["estimate_names"] = " ".join(all_estimates()) if context["is_live"] else ""
     context["translations_script"] = app.config.language != "en"
 
@@ -95,7 +95,7 @@ def with_specs(page: str, body: str) -> str:
     missing = sorted(set(_QUOTED.findall(body)) - set(_CARRIED.findall(body)))
     if not missing:
         return body
-    return body + "".join(spec_script(spec(load(name))) for name in missing)
+    return body + "".join(spec_script(load(name)) for name in missing)
 
 
 def accessible(body: str) -> str:
