@@ -44,6 +44,54 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="session")
+def site():
+    """Address of the built book."""
+    from served import served
+
+    with served() as address:
+        yield address
+
+
+@pytest.fixture
+def opened(browser, site):
+    """open(path, size=(1280, 900), **context) → page, its sliders responding; on leaving, the
+    console was silent and no host but ours was asked."""
+    contexts, complaints = [], []
+
+    def open_page(path, size=(1280, 900), **options):
+        width, height = size
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on(
+            "console",
+            lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda e: complaints.append(str(e)))
+        ours = (site, "blob:", "data:")
+        page.on("request", lambda r: None if r.url.startswith(ours) else complaints.append(r.url))
+        page.goto(path if path.startswith(site) else site + path)
+        if options.get("java_script_enabled", True) and page.locator("[data-estimate]").count():
+            page.wait_for_function("performance.getEntriesByName('estimates-ready').length")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints, complaints
+
+
+@pytest.fixture(params=["en", "zh"])
+def language(request, monkeypatch):
+    """A language of the book; Python's own texts are in it too."""
+    from served import CATALOGUES
+
+    monkeypatch.setenv("BOOK_LANGUAGE", CATALOGUES[request.param])
+    return request.param
+
+
 def random_assumptions(estimate: Estimate, count: int, seed: int = 7) -> dict[str, np.ndarray]:
     """`count` draws over the whole slider ranges, each on its own scale, ends included."""
     rng = np.random.default_rng(seed)

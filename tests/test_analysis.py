@@ -44,7 +44,10 @@ def test_sensitivity_moves_over_the_band_or_by_a_step(name):
     e = load(name)
     frame = e.sensitivity(e.headlines[0], step=0.1).set_index("assumption")
     for key, a in e.assumptions.items():
-        low, high = a.band or (max(a.low, 0.9 * a.default), min(a.high, 1.1 * a.default))
+        step = (0.9 * a.default, 1.1 * a.default) if a.default else (0.0, 0.1 * a.high)
+        low, high = a.band or (max(a.low, step[0]), min(a.high, step[1]))
+        if a.integer:  # one up and one down at least
+            low, high = max(a.low, min(low, a.default - 1)), min(a.high, max(high, a.default + 1))
         slack = 0.5 if a.integer else 1e-9 * abs(a.default)
         assert frame.loc[key, "low"] == pytest.approx(low, abs=slack), key
         assert frame.loc[key, "high"] == pytest.approx(high, abs=slack), key

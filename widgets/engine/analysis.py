@@ -41,10 +41,13 @@ def ends(a: Assume, value: float, step: float) -> tuple[float, float]:
     """Low and high to which an assumption is moved around `value`."""
     if a.band is not None and a.band[0] <= value <= a.band[1]:
         low, high = a.band
+    elif value == 0:
+        low, high = step * min(a.low, 0.0), step * max(a.high, 0.0)
     else:
         low, high = sorted((value * (1 - step), value * (1 + step)))
-    low, high = max(low, a.low), min(high, a.high)
-    return (math.floor(low + 0.5), math.floor(high + 0.5)) if a.integer else (low, high)
+    if a.integer:  # one up and one down at least
+        low, high = min(math.floor(low + 0.5), value - 1), max(math.floor(high + 0.5), value + 1)
+    return max(low, a.low), min(high, a.high)
 
 
 def sensitivity(

@@ -11,9 +11,14 @@ const SEED = 7, SLACK = 1e-9;
 /** Low and high to which an assumption is moved around a value. */
 export function endsOf(one, value) {
   const inBand = one.band && one.band[0] <= value && value <= one.band[1];
-  const [low, high] = inBand ? one.band : [value * (1 - STEP), value * (1 + STEP)];
-  const ends = [Math.max(low, one.low), Math.min(high, one.high)];
-  return one.scale === "integer" ? ends.map((x) => Math.floor(x + 0.5)) : ends;
+  let [low, high] = inBand ? one.band
+    : value === 0 ? [STEP * Math.min(one.low, 0), STEP * Math.max(one.high, 0)]
+      : [value * (1 - STEP), value * (1 + STEP)].sort((a, b) => a - b);
+  if (one.scale === "integer") { // one up and one down at least
+    low = Math.min(Math.floor(low + 0.5), value - 1);
+    high = Math.max(Math.floor(high + 0.5), value + 1);
+  }
+  return [Math.max(low, one.low), Math.min(high, one.high)];
 }
 
 /** Each assumption alone from low to high; what moves `output` most comes first. */

@@ -45,7 +45,9 @@ function factorOf(suffix, assumption) {
   const step = labels.find(([, label]) => label && (label === head || label === `${head}s` || `${label}s` === head));
   if (step) return step[0];
   if (head in POWERS) return POWERS[head] * box.scale;
-  return head === "B" && kindOf(unit) !== "byte" ? 1e9 * box.scale : undefined;
+  if (head === "B" && kindOf(unit) !== "byte") return 1e9 * box.scale;
+  const power = POWERS[head[0]], alone = head.length > 1 && power && factorOf(suffix.slice(1), assumption); // 5k req/s
+  return alone ? power * alone : undefined;
 }
 
 /** Read a typed text: {value} in base units, or {why} it cannot be taken, for the reader. */
