@@ -7,6 +7,7 @@ import ast
 import csv
 import json
 import math
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -14,8 +15,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-from widgets import paths, tables, units
+from widgets import paths
+from widgets.engine import units
+from widgets.facts import tables
 
 KEYED = [name for name in tables.TABLES if tables.manifest(name)["kind"] != "series"]
 SERIES = [name for name in tables.TABLES if name not in KEYED]
@@ -37,6 +41,15 @@ def test_the_folder_holds_a_csv_and_a_manifest_of_every_table_and_of_nothing_els
     folder = paths.resource("data")
     stems = {path.stem for path in folder.glob("*.csv")}
     assert stems == set(tables.TABLES) == {path.stem for path in folder.glob("*.toml")}
+
+
+def test_no_table_changed_in_silence():
+    """A wrong digit in a measurement looks like any other; the list of checksums makes every
+    change of a table a line of the diff."""
+    found = runpy.run_path(str(ROOT / "tools" / "checksums.py"))["checksums"]().splitlines()
+    listed = (paths.resource("data") / "checksums.txt").read_text("utf-8").splitlines()
+    changed = sorted({line.split()[-1] for line in set(found) ^ set(listed)})
+    assert not changed, f"{', '.join(changed)}: if meant, run python tools/checksums.py"
 
 
 @pytest.mark.parametrize("name", tables.TABLES)
@@ -432,7 +445,7 @@ def test_resources_are_found_from_any_directory(tmp_path):
     """A kernel runs in chapters/, pytest at the top."""
     root = paths.PACKAGE.parent
     code = (
-        f"import sys; sys.path.insert(0, {str(root)!r}); from widgets import paths, tables; "
+        f"import sys; sys.path.insert(0, {str(root)!r}); from widgets import paths; from widgets.facts import tables; "
         "tables.row('hardware.h100_sxm.hbm_bytes'); print(paths.resource('data'))"
     )
     done = subprocess.run(
@@ -448,7 +461,7 @@ def test_reading_a_number_imports_the_standard_library_alone(module):
         if isinstance(node, ast.Import):
             assert all(alias.name in sys.stdlib_module_names for alias in node.names)
         if isinstance(node, ast.ImportFrom):
-            own = node.level == 1 and node.module == "paths"
+            own = node.level and node.module == "paths"
             assert own or node.module in sys.stdlib_module_names, node.module
 
 

@@ -141,8 +141,8 @@ def units_of(declared, scale: float) -> set[str]:
     label = display_for(unit).ladder[-1][1]
     if scale == 1 and (label in PLURALS.values() or "/" in label):
         labels |= {"", label.split("/")[0]}
-    named = {("s", 60): "min", ("usd", 1): "$"}
-    labels |= {named[unit, scale]} if (unit, scale) in named else set()
+    named: dict[str, dict[float, str]] = {"s": {60: "min"}, "usd": {1: "$"}}
+    labels |= {named[unit][scale]} if scale in named.get(unit, {}) else set()
     return labels | ({f"{LARGE[scale]} {unit}s"} if scale in LARGE else set())
 
 

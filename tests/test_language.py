@@ -49,8 +49,7 @@ def is_name(text):
     plain = MARKUP.sub(" ", text).strip().strip("*").strip()
     return (
         plain in KEPT
-        or plain.removesuffix("s") in KEPT
-        or UNIT.fullmatch(plain)
+        or UNIT.fullmatch(plain.removesuffix("s"))
         or not re.search(r"[a-z]{4,}", plain)
     )
 

@@ -16,6 +16,8 @@ import pytest
 import traitlets
 
 from widgets import load, panel
+from widgets.engine.estimate import Estimate
+from widgets.show.script import kernel_module
 
 
 @pytest.fixture
@@ -69,15 +71,48 @@ def test_plotly_is_sent_when_asked(moe, monkeypatch):
     assert sent[0][0] == {"type": "plotly"} and len(sent[0][1][0]) > 500_000
 
 
+@pytest.fixture
+def calls(monkeypatch):
+    """A list that grows with each evaluation of an estimate."""
+    made, call = [], Estimate.__call__
+    monkeypatch.setattr(
+        Estimate, "__call__", lambda self, **values: made.append(values) or call(self, **values)
+    )
+    return made
+
+
+def test_a_whole_scenario_is_one_evaluation(moe, calls):
+    e = moe.estimate
+    preset = next(p for p in e.presets.values() if len(p.numbers()) > 2).numbers()
+    moe.set_state({**e.values({}), **preset, "request_rate": 1000.0})  # as the front end sends it
+    assert len(calls) == 1
+    assert moe.total_gpus == e(**preset, request_rate=1000).total_gpus
+    moe.reset()
+    assert len(calls) == 3  # the line above is the second
+    moe.set_state(e.values({}))
+    assert len(calls) == 3
+    moe.request_rate = 700
+    assert len(calls) == 4
+
+
+def test_the_front_end_is_one_module(moe):
+    assert type(moe)._esm == kernel_module() and kernel_module().count("export default") == 1
+    assert "import {" not in kernel_module()
+
+
 CELL = """\
 import json, pathlib
 from widgets import load, panel
-p = panel(load("moe_serving"))
-seen = []
+from widgets.book import figures
+p = panel(load("moe_serving"), *figures("moe_serving"))
+calls, seen, call = [], [], type(p.estimate).__call__
+type(p.estimate).__call__ = lambda self, **values: calls.append(1) or call(self, **values)
 def note(change):
-    seen.append(change["new"])
-    pathlib.Path({path!r}).write_text(json.dumps([p.request_rate, p.total_gpus, len(seen)]))
-p.observe(note, names="request_rate")
+    if change["name"] == "request_rate":
+        seen.append(change["new"])
+    told = [p.request_rate, p.total_gpus, len(seen), len(calls)]
+    pathlib.Path({path!r}).write_text(json.dumps(told))
+p.observe(note, names=[*p.estimate.assumptions, *p.estimate.outputs])
 p
 """
 
@@ -126,7 +161,10 @@ def lab(tmp_path):
         server.wait(20)
 
 
-def test_panel_in_jupyterlab_talks_to_its_kernel(lab, browser):
+@pytest.fixture
+def lab_panel(lab, browser):
+    """A page with a panel in JupyterLab, and what its kernel tells: request_rate, total_gpus,
+    how often the rate was told to have changed, and how often the estimate was evaluated."""
     address, told = lab
     page = browser.new_page(viewport={"width": 1400, "height": 1000})
     page.goto(f"{address}/lab/tree/panel.ipynb")
@@ -135,22 +173,67 @@ def test_panel_in_jupyterlab_talks_to_its_kernel(lab, browser):
         '[data-status="idle"], .jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000
     )
     page.keyboard.press("Shift+Enter")
-    slider = page.locator('input[type=range][name="request_rate"]')
-    slider.wait_for(timeout=60_000)
-    slider.evaluate(
-        "s => { s.value = Number(s.max) - 3; s.dispatchEvent(new Event('input', {bubbles: true})); }"
-    )
-    shown = float(slider.get_attribute("data-value"))
-    for _ in range(80):
-        if told.exists():
-            break
-        time.sleep(0.1)
-    time.sleep(1)  # a second, wrong notification would arrive by now
-    rate, total, times = json.loads(told.read_text())
-    assert (rate, times) == (shown, 1)
-    assert total == load("moe_serving")(request_rate=rate).total_gpus
-    output = page.locator(
-        '.estimate-panel [data-output="total_gpus"], [data-output="total_gpus"]'
-    ).first
-    assert float(output.get_attribute("data-value")) == total
+    page.locator('.ep-in input[type=range][name="request_rate"]').wait_for(timeout=60_000)
+
+    def kernel(job) -> list:
+        """What the kernel tells after `job`, once it is quiet."""
+        told.unlink(missing_ok=True)
+        job()
+        for _ in range(100):
+            if told.exists():
+                break
+            time.sleep(0.1)
+        time.sleep(0.8)  # a second, wrong notification would arrive by now
+        return json.loads(told.read_text())
+
+    yield page, kernel
     page.close()
+
+
+OVERLAPS = """() => {
+  const box = (node) => { const range = document.createRange(); range.selectNodeContents(node); return range.getBoundingClientRect(); };
+  const wrong = [];
+  for (const unit of document.querySelectorAll(".estimate-panel .ep-unit")) {
+    const number = unit.parentElement.querySelector(".ep-number");
+    if (!number || !unit.textContent || !unit.checkVisibility()) continue;
+    const a = box(number), b = box(unit);
+    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    if (wide > 0.5 && high > 0.5) wrong.push(`${number.textContent}|${unit.textContent}`);
+  }
+  return wrong;
+}"""
+
+
+def test_panel_in_jupyterlab(lab_panel):
+    page, kernel = lab_panel
+    e = load("moe_serving")
+    section = page.locator(".estimate-panel")
+    slider = page.locator('.ep-in input[type=range][name="request_rate"]')
+    total = section.locator('[data-headline] [data-output="total_gpus"][data-scenario="a"]')
+
+    def button(name):
+        return section.get_by_role("button", name=name, exact=True)
+
+    # A slider moves the numbers here, and the kernel once.
+    rate, gpus, times, evaluated = kernel(
+        lambda: slider.evaluate(
+            "s => { s.value = Number(s.max) - 3; s.dispatchEvent(new Event('input', {bubbles: true})); }"
+        )
+    )
+    assert (rate, times, evaluated) == (float(slider.get_attribute("data-value")), 1, 1)
+    assert gpus == e(request_rate=rate).total_gpus == float(total.get_attribute("data-value"))
+    # Undo and redo reach it, and so do a preset and Reset: one evaluation each.
+    assert kernel(button("Undo").click)[:1] == [500]
+    assert kernel(button("Redo").click)[:1] == [rate]
+    preset = next(p for p in e.presets.values() if len(p.numbers()) > 2)
+    picker = section.locator("select.ep-preset")
+    *_, evaluated = kernel(lambda: picker.select_option(preset.key))
+    assert evaluated == 4
+    reset = kernel(button("Reset").click)
+    assert (reset[0], reset[1], reset[3]) == (500, e().total_gpus, 5)
+    # Nothing of JupyterLab's style gets in the way.
+    section.locator("[data-tool=formulas]").click()
+    assert page.locator(".ep-result .ep-unit").count() > 5
+    assert page.evaluate(OVERLAPS) == []
+    page.wait_for_selector(".estimate-panel .estimate-plot .main-svg", timeout=30_000)

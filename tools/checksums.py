@@ -11,12 +11,10 @@ LIST = DATA / "checksums.txt"
 
 
 def checksums() -> str:
-    """A line a table, as `sha256sum` writes and reads it; line ends of the checkout are ignored."""
-    tables = sorted([*DATA.glob("*.csv"), *DATA.glob("recorded/*.csv")])
+    """A line a table, as `sha256sum --check` reads it."""
     return "".join(
-        f"{hashlib.sha256(path.read_bytes().replace(b'\r\n', b'\n')).hexdigest()}  "
-        f"{path.relative_to(DATA).as_posix()}\n"
-        for path in tables
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
+        for path in sorted(DATA.glob("*.csv"))
     )
 
 

@@ -6,6 +6,7 @@ page's script works them out again when an assumption is moved.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -16,8 +17,8 @@ import numpy as np
 from ..engine.estimate import Estimate
 from ..engine.units import format_value, join, split_value
 from ..language import translate
-from ..show.spec import data_value, json_of, spec_script, strings
-from .loader import chapter_slugs, load, main_estimate
+from ..show.spec import data_value, json_of, spec, spec_script, strings
+from .loader import chapter_slugs, figures, load, main_estimate
 
 SUMMARY_WORDS = {
     "chapter": "Chapter",
@@ -129,6 +130,12 @@ class Summary:
         return "\n".join(lines)
 
 
+def _version(e: Estimate) -> str:
+    """Changes with what an estimate's script holds, so that no browser keeps an old one."""
+    content = json_of(spec(e, figures(e.name))) + e.javascript()
+    return hashlib.sha256(content.encode()).hexdigest()[:10]
+
+
 class Calculators:
     """A picker and one panel, as a cell's output; an estimate's script is loaded when it is picked."""
 
@@ -138,7 +145,7 @@ class Calculators:
                 "name": e.name,
                 "title": translate(e.title),
                 "href": f"{slug}.html",
-                "script": f"../_static/estimates/{e.name}.js",
+                "script": f"../_static/estimates/{e.name}.js?v={_version(e)}",
             }
             for slug, e in _chapters()
         ]

@@ -78,13 +78,7 @@ class Axis:
         if self.categories:
             axis |= {"type": "category", "tickvals": [translate(c) for c in self.categories]}
         if self.log:
-            axis |= {
-                "type": "log",
-                "dtick": 1 if self._decades() > 2 else "D2",
-                "exponentformat": "SI",
-            }
-            if self.low is not None and self.low >= 1:
-                axis["tickformat"] = "~s"  # 1k as well as 10k
+            axis |= {"type": "log", **self._log_ticks()}
         if self.low is not None and self.high is not None:
             ends = [self.low, self.high]
             axis["range"] = [math.log10(x) for x in ends] if self.log else ends
@@ -93,6 +87,18 @@ class Axis:
         if self.unit == "%" or self.percent:
             axis["ticksuffix"] = "%"
         return axis
+
+    def _log_ticks(self) -> dict[str, Any]:
+        """Ticks of a log axis: at powers of ten, or at 1, 2 and 5 where there are few of those."""
+        if self.low is None or self.high is None or self._decades() > 2:
+            ticks: dict[str, Any] = {"dtick": 1, "exponentformat": "SI"}
+            if self.low is not None and self.low >= 1:
+                ticks["tickformat"] = "~s"  # 1k as well as 10k
+            return ticks
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        spots = [m * 10.0**p for p in powers for m in (1, 2, 5)]
+        inside = [s for s in spots if self.low * 0.999 <= s <= self.high * 1.001]
+        return {"tickvals": inside, "ticktext": [_short_number(s) for s in inside]}
 
     def _decades(self) -> float:
         return math.log10(self.high / self.low) if self.high and self.low else 3
@@ -316,6 +322,14 @@ def _edges(centres: Sequence[float], axis: Axis) -> list[float]:
 
 
 Mark = Line | TimeLine | Here | Limit | Measured | Curve | Bars | Heat
+
+
+def _short_number(value: float) -> str:
+    """A tick as an axis writes it: 2000 is 2k."""
+    for scale, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= scale:
+            return f"{value / scale:g}{suffix}"
+    return f"{value:g}"
 
 
 def _rounded(values: Sequence[float]) -> list[float]:

@@ -33,7 +33,7 @@ STRINGS: dict[str, str] = {
     "textbook_note": "The textbook values.",
     # an assumption
     "assumptions": "Assumptions",
-    "value": "value",
+    "value": "Value",
     "value_of": "{label}, value",
     "changed_count": "{n} changed",
     "reset_one": "Reset {label}",

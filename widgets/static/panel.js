@@ -127,9 +127,10 @@ export function mountPanel(root, store, options = {}) {
   const list = compact ? resultsList(store, listOptions) : null;
   const tools = compact ? null : toolsView(store, { ...listOptions, showBands: (on) => card.classList.toggle("shows-bands", on) });
   const outputs = h("div", { class: "ep-out" }, compact ? null : stripView(store, explain),
-    compact ? null : h("div", { class: "ep-verdict-line" }, verdictsView(store, explainVerdict), figures?.fold), list, figures?.node);
+    compact ? null : h("div", { class: "ep-verdict-line" }, verdictsView(store, explainVerdict), figures?.fold), list, compact ? null : figures?.node);
   const status = compact ? null : statusView(store, { bring, presetNow: () => presetOf(store) });
-  const card = h("div", { class: "ep-card" }, header, status, h("div", { class: "ep-body" }, outputs, inputs), tools?.node, live);
+  const card = h("div", { class: "ep-card" }, header, status, h("div", { class: "ep-body" }, outputs, inputs),
+    compact ? figures?.node : null, tools?.node, live);
   const body = h("div", { class: "ep" }, card);
 
   root.classList.toggle("is-compact", Boolean(compact));

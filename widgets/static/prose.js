@@ -65,7 +65,10 @@ function makeDraggable(number, output, store, assumption, { move, ask }) {
     if (to !== null) { event.preventDefault(); move({ [name]: to }); }
     if (event.key === "Enter" || event.key === " ") { event.preventDefault(); ask(); }
   });
+  let before = null;
   store.bind(output, () => {
+    if (before === store.values[name]) return;
+    before = store.values[name];
     setAttribute(number, "aria-valuenow", nearestStop(assumption, store.values[name]));
     setAttribute(number, "aria-valuetext", valueText(assumption, store.values[name]));
     number.classList.toggle("is-changed", store.values[name] !== assumption.default);

@@ -12,7 +12,12 @@ export function outputView(store, entry, className = "ep-output") {
   const number = new Text(), unit = new Text();
   const node = h("output", { class: className, "data-output": entry.name, "aria-live": "off" },
     h("span", { class: "ep-number" }, number), h("span", { class: `ep-unit${entry.display.attach ? " is-attached" : ""}` }, unit));
+  const compared = (store.spec.limits[entry.name] ?? []).filter((one) => typeof one === "string");
+  let before = null;
   return store.bind(node, () => {
+    const now = [store.results[entry.name], ...compared.map((name) => store.value(name))];
+    if (before && now.every((value, i) => Object.is(value, before[i]))) return;
+    before = now;
     const parts = partsOf(store, entry.name);
     setText(number, parts.number);
     setText(unit, parts.unit);

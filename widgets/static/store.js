@@ -39,14 +39,17 @@ export const place = ({ low, high, scale }, value) =>
 export const unplace = ({ low, high, scale }, part) =>
   scale === "log" ? low * (high / low) ** part : low + part * (high - low);
 
-/** Index of the stop nearest to a value, as the slider shows it. */
+const placesOf = (assumption) => (assumption.places ??= assumption.stops.map((stop) => place(assumption, stop)));
+
+/** Index of the stop nearest to a value on the slider's own scale, as the thumb would snap. */
 export function nearestStop(assumption, value) {
-  const { stops } = assumption, here = place(assumption, value);
-  let best = 0;
-  for (let i = 1; i < stops.length; i++) {
-    if (Math.abs(place(assumption, stops[i]) - here) < Math.abs(place(assumption, stops[best]) - here)) best = i;
+  const places = placesOf(assumption), here = place(assumption, value);
+  let low = 0, high = places.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (places[middle] <= here) low = middle; else high = middle;
   }
-  return best;
+  return here - places[low] <= places[high] - here ? low : high;
 }
 
 /** Assumptions that move no result at `values`, wherever they stand in their range. */

@@ -30,7 +30,7 @@ function fitsBelow(typed, unit) {
 }
 
 /** The factor of a typed suffix for an assumption, in base units; undefined when there is none. */
-function factorOf(suffix, assumption) {
+function unitFactor(suffix, assumption) {
   const { box, display, unit } = assumption;
   const [head, ...below] = suffix.split("/");
   if (head === "" && !below.length) return box.scale;
@@ -45,9 +45,15 @@ function factorOf(suffix, assumption) {
   const step = labels.find(([, label]) => label && (label === head || label === `${head}s` || `${label}s` === head));
   if (step) return step[0];
   if (head in POWERS) return POWERS[head] * box.scale;
-  if (head === "B" && kindOf(unit) !== "byte") return 1e9 * box.scale;
-  const power = POWERS[head[0]], alone = head.length > 1 && power && factorOf(suffix.slice(1), assumption); // 5k req/s
-  return alone ? power * alone : undefined;
+  return head === "B" && kindOf(unit) !== "byte" ? 1e9 * box.scale : undefined;
+}
+
+/** The same where a power may stand before the unit: 5k req/s. */
+function factorOf(suffix, assumption) {
+  const alone = unitFactor(suffix, assumption);
+  if (alone !== undefined || !(suffix[0] in POWERS)) return alone;
+  const unit = unitFactor(suffix.slice(1), assumption);
+  return unit === undefined ? unit : POWERS[suffix[0]] * unit;
 }
 
 /** Read a typed text: {value} in base units, or {why} it cannot be taken, for the reader. */
