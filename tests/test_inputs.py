@@ -7,19 +7,18 @@ are compared at these values in English.
 from __future__ import annotations
 
 import html
-import json
 import re
 from urllib.parse import parse_qs, urlencode, urlparse
 
 import pytest
 from conftest import random_assumptions
-from served import CATALOGUES, LANGUAGES, Panel, close, full, panels, with_panels
+from served import LANGUAGES, Panel, close, full, panels, with_panels
 
 from widgets import book, load
+from widgets.language import translate
 from widgets.show.bindings import fill, resolve
 from widgets.show.stops import stops
 from widgets.show.words import STRINGS
-from widgets.language import translate
 
 WITH_PANEL = with_panels()
 MOE = "chapters/moe_serving.html"
@@ -31,8 +30,6 @@ def place(a, value: float) -> float:
 
     at = log if a.log else float
     return (at(value) - at(a.low)) / (at(a.high) - at(a.low))
-
-
 
 
 # --- sliders --------------------------------------------------------------------------------
@@ -94,7 +91,8 @@ def check_figures(panel: Panel, values) -> None:
             continue
         host.scroll_into_view_if_needed()
         page.wait_for_function(
-            "pane => document.querySelector(pane + ' .js-plotly-plot')?._fullLayout?.width", arg=pane
+            "pane => document.querySelector(pane + ' .js-plotly-plot')?._fullLayout?.width",
+            arg=pane,
         )
         settle(page)
         assert host.locator("figcaption").inner_text() == fill(panel.estimate, figure.alt, values)
@@ -214,7 +212,9 @@ def test_typed_numbers(name, language, opened):
         for output, gives in e.outputs.items():
             if gives.headline:
                 strip = panel.root.locator(f'[data-headline] [data-output="{output}"]')
-                assert strip.inner_text().replace("\n", "") == full(e, output, panel.values(), results)
+                assert strip.inner_text().replace("\n", "") == full(
+                    e, output, panel.values(), results
+                )
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,13 @@ def test_address_round_trip(path, opened):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("0.125", 0.125), ("1.25e-1", 0.125), ("+5E-1", 0.5), (".5", 0.5), ("0.30000000000000004", 0.3)],
+    [
+        ("0.125", 0.125),
+        ("1.25e-1", 0.125),
+        ("+5E-1", 0.5),
+        (".5", 0.5),
+        ("0.30000000000000004", 0.3),
+    ],
 )
 def test_numbers_of_the_address(text, value, opened):
     page = opened(f"{MOE}?{urlencode({'moe_serving.prefix_hit_rate': text})}")

@@ -42,7 +42,10 @@ def test_joined_modules_lose_only_import_and_export(monkeypatch):
         a="const low = 1;\nexport const f = () => low;\nexport async function g() {}\n",
         b='import { f, g } from "./a.js";\nexport class C {}\nf(); g();\n',
     )
-    assert joined == "const low = 1;\nconst f = () => low;\nasync function g() {}\n\nclass C {}\nf(); g();\n"
+    assert (
+        joined
+        == "const low = 1;\nconst f = () => low;\nasync function g() {}\n\nclass C {}\nf(); g();\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,9 @@ def test_constants_are_those_of_python(module, name, value):
 
 def test_words_that_the_script_asks_for_are_there_and_no_others():
     code = "".join(script.source(name) for name in script.MODULES)
-    asked = set(re.findall(r"\bstrings\??\.(\w+)", code)) | set(re.findall(r'"(address_\w+)"', code))
+    asked = set(re.findall(r"\bstrings\??\.(\w+)", code)) | set(
+        re.findall(r'"(address_\w+)"', code)
+    )
     known = set(strings())
     assert asked <= known, asked - known
     # Some are put together: `source_${kind}`, `group_${group}`, strings[a ? "x" : "y"].
@@ -126,7 +131,11 @@ def numbers(rng, display):
     edges = largest * (1 + np.array([0, 1e-12, -1e-12, 1e-6, -1e-6, -4e-3, -6e-3]))
     every = [*wide, *-wide[:10], *few, *halves, *edges, 0.0, 1.0, float("inf"), float("nan")]
     for value in map(float, every):
-        near = [] if rng.random() < 0.5 else [value * (1 + float(rng.choice([1e-12, 1e-6, -3e-4, 2e-3])))]
+        near = (
+            []
+            if rng.random() < 0.5
+            else [value * (1 + float(rng.choice([1e-12, 1e-6, -3e-4, 2e-3])))]
+        )
         yield value, near
 
 
@@ -177,7 +186,9 @@ def test_what_the_panel_writes_can_be_typed(name, modules, language):
             box_slack = 1e-5 * stop
             wanted += [(stop, box_slack), (stop, 0.05 * stop + rounded), (stop, box_slack)]
     wrong = []
-    for (one, text), (stop, slack), got in zip(asked, wanted, read_typed(modules, asked), strict=True):
+    for (one, text), (stop, slack), got in zip(
+        asked, wanted, read_typed(modules, asked), strict=True
+    ):
         if "value" not in got:
             if stop not in (one["low"], one["high"]):  # rounded, an end may lie beyond itself
                 wrong.append((one["name"], text, stop, got))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..engine.estimate import Estimate
 from ..engine.units import LABELS, PLURALS, labels
+from ..show.panel import NO_SCRIPT
 from ..show.words import GROUP_TITLES, STRINGS
 from .loader import all_estimates, figures, load, slug_of
 from .summary import CALCULATOR_WORDS, SUMMARY_WORDS
@@ -39,7 +40,7 @@ def messages(page: str) -> list[str]:
 
 
 _PANEL_WORDS = (
-    "Textbook", "Results at the defaults", "Assumptions",
+    "Textbook", "Results at the defaults", "Assumptions", NO_SCRIPT,
 )  # fmt: skip
 
 

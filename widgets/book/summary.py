@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.estimate import Estimate
-from ..engine.units import format_value, join, split_value
+from ..engine.units import format_value
 from ..language import translate
 from ..show.spec import data_value, json_of, spec, spec_script, strings
 from .loader import chapter_slugs, figures, load, main_estimate
@@ -98,18 +98,23 @@ def summary_html() -> str:
 
 def _row(slug: str, e: Estimate) -> str:
     output = headline(e)
-    gives, value, moved = e.outputs[output], e()[output], lever(e, output)
-    number, unit = split_value(gives.display, value)
+    gives, values = e.outputs[output], e.values({})
+    value, moved = e()[output], lever(e, output)
+
+    def shown(at: float) -> str:
+        return escape(e.text(output, values, {**e(), output: at}, "noun"))
+
     ends = "".join(
-        f'<td data-lever-end="{end}">{escape(format_value(gives.display, at))}</td>'
+        f'<td data-lever-end="{end}">{shown(at)}</td>'
         for end, at in (("low", moved.low), ("high", moved.high))
     )
     return (
         f'<tr data-estimate="{e.name}" data-lever="{output}"><th scope="row">'
         f'<a href="{slug}.html">{escape(translate(e.title))}</a></th>'
         f"<td>{escape(translate(gives.label))}</td>"
-        f'<td><output data-estimate="{e.name}" data-output="{output}" data-unit="shown" '
-        f'data-value="{data_value(value)}" aria-live="off">{escape(number + join(gives.display, unit))}</output></td>'
+        f'<td><button type="button" class="estimate-number"><output data-estimate="{e.name}" '
+        f'data-output="{output}" data-style="noun" data-value="{data_value(value)}" '
+        f'aria-live="off">{shown(value)}</output></button></td>'
         f"<td data-lever-name>{escape(translate(e.assumptions[moved.assumption].label))}</td>{ends}</tr>"
     )
 

@@ -117,7 +117,8 @@ def _resolve_binding(estimate: Estimate, b: Mapping[str, Any], values: dict[str,
         case "series":
             return [x / b["scale"] for x in estimate.series_values(**values)[b["of"]]]
         case "text":
-            return fill(estimate, translate(b["template"]), values)
+            words = fill(estimate, translate(b["template"]), values)
+            return b.get("before", "") + words + b.get("after", "")
         case "color":
             red, green, blue = (int(ROLES[b["role"]][k : k + 2], 16) for k in (1, 3, 5))
             return f"rgba({red},{green},{blue},{b['alpha']})"

@@ -172,6 +172,9 @@ class Here:
         return [ghost, here]
 
 
+_AIR = '<span style="font-size:4px"> </span>'
+
+
 @dataclass(frozen=True)
 class Limit:
     """A dashed limit. at: a number in the axis's unit, or the name of an assumption or result."""
@@ -188,7 +191,9 @@ class Limit:
         ends = [translate(e) if isinstance(e, str) else e for e in ends]
         flat = [spot] * len(ends)
         x, y = (ends, flat) if self.axis == "y" else (flat, ends)
-        labelled = [""] * (len(ends) - 1) + [text(self.label)]
+        # A little air keeps a label off its own line: beside an upright one, above a level one.
+        air = {"before": "\u2002"} if self.axis == "x" else {"after": f"<br>{_AIR}"}
+        labelled = [""] * (len(ends) - 1) + [{**text(self.label), **air}]
         position = "top left" if self.axis == "y" else "bottom right"
         return [
             _trace(

@@ -23,6 +23,9 @@ from .spec import data_value, first_rank, source_spec, spec_script
 from .words import STRINGS
 
 
+NO_SCRIPT = "The sliders need JavaScript. These are the results at the defaults."
+
+
 def static_html(estimate: Estimate, figures: Sequence[Any], compact: bool) -> str:
     """What stands on the page before, or without, the script: results, formulas, assumptions."""
     result = estimate()
@@ -44,9 +47,13 @@ def static_html(estimate: Estimate, figures: Sequence[Any], compact: bool) -> st
     return (
         f'<section class="estimate-panel{" is-compact" if compact else ""}" id="estimate-{name}" data-estimate="{name}" '
         f'aria-label="{title}" style="{_reserved_room(estimate, compact)}">'
-        f'<div class="estimate-static"><h3 class="estimate-title">{title}</h3>{verdicts}{tables}'
+        f'<div class="estimate-static"><h3 class="estimate-title">{title}</h3>{_noscript()}{verdicts}{tables}'
         f"</div></section>{spec_script(estimate, figures, compact)}"
     )
+
+
+def _noscript() -> str:
+    return f"<noscript><p>{escape(translate(NO_SCRIPT))}</p></noscript>"
 
 
 def _static_table(kind: str, caption: str, rows: str) -> str:

@@ -56,7 +56,7 @@ const readers = {
     env.series ??= env.store.series(env.store.values);
     return (env.series[b.of] ?? []).map((value) => scaled(value, b.scale));
   },
-  text: (b, { store }) => fillTemplate(b.template, store),
+  text: (b, { store }) => (b.before ?? "") + fillTemplate(b.template, store) + (b.after ?? ""),
   color: (b, { color }) => color(b.role, b.alpha),
 };
 

@@ -103,6 +103,34 @@ function setUpScrollBoxes() {
   for (const box of document.querySelectorAll(SCROLL_BOXES)) observer.observe(box);
 }
 
+// A long table gets a field that keeps the rows with all of its words.
+function setUpTableFilters() {
+  const { filter, filtered } = document.body.dataset;
+  for (const table of document.querySelectorAll(".data-table")) {
+    const rows = [...table.tBodies[0].rows];
+    if (rows.length < 12) continue;
+    const field = document.createElement("input");
+    Object.assign(field, { type: "search", className: "table-filter", placeholder: filter, ariaLabel: filter, autocomplete: "off" });
+    const count = document.createElement("span");
+    count.setAttribute("role", "status");
+    const line = document.createElement("p");
+    line.className = "table-filter-line";
+    line.append(field, count);
+    table.closest(".table-scroll").before(line);
+    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const show = () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const kept = rows.filter((row, i) => !(row.hidden = !words.every((word) => texts[i].includes(word))));
+      count.textContent = words.length ? filtered.replace("{shown}", kept.length).replace("{rows}", rows.length) : "";
+    };
+    field.addEventListener("input", show);
+    addEventListener("hashchange", () => {
+      const target = document.getElementById(location.hash.slice(1));
+      if (table.contains(target) && target.closest("tr").hidden) { field.value = ""; show(); target.scrollIntoView(); }
+    });
+  }
+}
+
 function setUpSearch() {
   addEventListener("keydown", (event) => {
     if (event.key !== "k" || !(event.ctrlKey || event.metaKey)) return;
@@ -153,6 +181,6 @@ function openTarget() {
   for (let box = target; box; box = box.parentElement) if (box.matches("details")) box.open = true;
 }
 
-for (const start of [setUpTheme, setUpToggles, setUpCopyButtons, setUpContents, setUpScrollBoxes,
+for (const start of [setUpTheme, setUpToggles, setUpCopyButtons, setUpContents, setUpScrollBoxes, setUpTableFilters,
   setUpSearch, carryAssumptions, setUpPrint, openTarget]) start();
 addEventListener("hashchange", openTarget);

@@ -16,7 +16,7 @@ function subjectOf(node, store) {
 
 /** Keep the text of a live number; returns whether it changed. */
 function writerOf(node, { entry, overrides }, store) {
-  const style = node.dataset.unit === "shown" ? "noun" : node.dataset.style ?? "";
+  const style = node.dataset.style ?? "";
   return () => {
     const values = overrides ? store.override(overrides) : store.values;
     const results = overrides ? store.evaluateAt(values) : store.results;

@@ -29,6 +29,7 @@ INTERFACE = (
     "Copy code",
     "Download this notebook",
     "Edit this page",
+    "Filter the rows",
     "Grade",
     "Hide the code",
     "Next",
@@ -54,6 +55,7 @@ INTERFACE = (
     "seen only as an abstract, an excerpt or on another page",
     "computed from the source's figures",
     "{rows} rows",
+    "{shown} of {rows} rows",
 )
 
 
