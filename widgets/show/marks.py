@@ -90,13 +90,11 @@ class Axis:
 
     def _log_ticks(self) -> dict[str, Any]:
         """Ticks of a log axis: at powers of ten, or at 1, 2 and 5 where there are few of those."""
-        if self.low is None or self.high is None or self._decades() > 2:
-            ticks: dict[str, Any] = {"dtick": 1, "exponentformat": "SI"}
-            if self.low is not None and self.low >= 1:
-                ticks["tickformat"] = "~s"  # 1k as well as 10k
-            return ticks
+        if self.low is None or self.high is None:
+            return {"dtick": 1, "exponentformat": "SI"}
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        spots = [m * 10.0**p for p in powers for m in (1, 2, 5)]
+        steps = (1,) if self._decades() > 2 else (1, 2, 5)
+        spots = [m * 10.0**p for p in powers for m in steps]
         inside = [s for s in spots if self.low * 0.999 <= s <= self.high * 1.001]
         return {"tickvals": inside, "ticktext": [_short_number(s) for s in inside]}
 

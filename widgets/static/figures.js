@@ -203,12 +203,19 @@ function spread(labels, top, bottom) {
   }
 }
 
+/** Every other tick of an axis that has too many for its height. */
+function fewTicks({ type, tickvals, ticktext }) {
+  if (type !== "log" || !ticktext || tickvals.length <= 5) return {};
+  const even = (_, i) => i % 2 === 0;
+  return { tickvals: tickvals.filter(even), ticktext: ticktext.filter(even) };
+}
+
 /** The y axis' title stands above the plot, where it can be read without turning the head. */
 function titleAbove(layout, small) {
   const text = layout.yaxis?.title?.text;
   const type = { size: small ? 11.5 : 12.5 };
   const axes = Object.fromEntries(["xaxis", "yaxis"].filter((key) => layout[key]).map((key) => [key, {
-    ...layout[key], tickfont: type,
+    ...layout[key], ...(small && key === "yaxis" ? fewTicks(layout[key]) : {}), tickfont: type,
     title: key === "yaxis" ? undefined : { ...layout.xaxis.title, standoff: small ? 2 : 8, font: type },
   }]));
   if (!text) return { ...layout, ...axes };
@@ -224,6 +231,33 @@ function margins({ l = 62, r = 20, t = 20, b = 50 }, room, small, kind) {
   if (kind === "diagram") return { l, r, t, b };
   const left = l > 70 ? l : small ? 46 : 54; // more than the usual was asked for long names
   return small ? { l: left, r: Math.max(8, room), t: 20, b: 34 } : { l: left, r: Math.max(r, room), t: 30, b };
+}
+
+/** The words of a category in lines of at most `most` characters. */
+function inLines(text, most) {
+  const lines = [];
+  for (const word of text.split(/<br>|\s+/)) {
+    const last = lines.at(-1);
+    if (last !== undefined && textWidth(last) + 1 + textWidth(word) <= most) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+const textWidth = (text) => [...text].reduce((sum, char) => sum + (char > "\u2e80" ? 2 : 1), 0);
+
+/** Names of categories stand level under their bars, in as many lines as they need. */
+function levelCategories(layout, width, small) {
+  const { xaxis, margin } = layout, names = xaxis?.type === "category" ? xaxis.tickvals ?? [] : [];
+  if (!names.length) return layout;
+  const size = small || names.length > 5 ? 11 : 12.5, wide = (width - margin.l - margin.r) / names.length;
+  const lines = names.map((name) => inLines(name, Math.max(4, Math.floor(wide / (size * 0.56)))));
+  const most = Math.max(...lines.map((one) => one.length)), tall = most * size * 1.3;
+  const title = small ? undefined : xaxis.title; // where room is scarce the names say enough
+  return {
+    ...layout, margin: { ...margin, b: Math.round(tall + (title ? 32 : 10)) },
+    xaxis: { ...xaxis, title, tickangle: 0, tickfont: { size }, ticktext: lines.map((one) => one.join("<br>")) },
+  };
 }
 
 /**
@@ -278,7 +312,8 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true,
     readBindings(compiled, store, color);
     const room = labels.prepare(figure[variant], width, width >= (inPanel ? DIRECT_PX : NARROW_PX));
     compiled.layout.margin = margins(compiled.layout.margin ?? {}, room, small, figure.kind);
-    compiled.layout = base(figure.kind === "diagram" ? compiled.layout : titleAbove(compiled.layout, small), width);
+    compiled.layout = base(figure.kind === "diagram" ? compiled.layout
+      : levelCategories(titleAbove(compiled.layout, small), width, small), width);
     for (const trace of compiled.data) if (trace.meta?.kind === "here") trace.mode = "markers";
     // Bound leaves of the top levels of the layout were copied: point them at the new objects.
     for (const one of compiled.bound) {
