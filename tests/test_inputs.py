@@ -369,21 +369,21 @@ def test_out_of_range_is_clamped_with_a_notice(opened):
 
 def test_a_preset_can_be_taken_back(opened):
     """Back undoes a preset; the select follows; another page's numbers are left in the address."""
-    panel = Panel(opened(f"{MOE}?gateway.instances=7&moe_serving.request_rate=500"), "moe_serving")
+    panel = Panel(opened(f"{MOE}?gateway.instances=7&moe_serving.request_rate=700"), "moe_serving")
     page, e = panel.page, panel.estimate
     before = panel.values()
     preset = next(iter(e.presets.values()))
     picker = panel.root.locator(".ep-preset")
     picker.select_option(preset.key)
     assert panel.values() == e.values(preset.numbers())
-    page.wait_for_function("!location.search.includes('request_rate=500')")
+    page.wait_for_function("!location.search.includes('request_rate=700')")
     assert address(page)["gateway.instances"] == "7"
     page.go_back()
-    page.wait_for_function("location.search.includes('request_rate=500')")
+    page.wait_for_function("location.search.includes('request_rate=700')")
     assert panel.values() == before
     assert picker.input_value() == ""
     page.go_forward()
-    page.wait_for_function("!location.search.includes('request_rate=500')")
+    page.wait_for_function("!location.search.includes('request_rate=700')")
     assert panel.values() == e.values(preset.numbers())
 
 

@@ -22,7 +22,6 @@ from .live import make_panel
 from .spec import data_value, first_rank, source_spec, spec_script
 from .words import STRINGS
 
-
 NO_SCRIPT = "The sliders need JavaScript. These are the results at the defaults."
 
 

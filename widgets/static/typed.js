@@ -44,6 +44,7 @@ function unitFactor(suffix, assumption) {
   const labels = [...display.ladder.map(([scale, label]) => [scale, label.split("/")[0]]), [1, kindOf(unit)]];
   const step = labels.find(([, label]) => label && (label === head || label === `${head}s` || `${label}s` === head));
   if (step) return step[0];
+  if (head in PARTS && PARTS[head] === kindOf(unit)) return 1; // req, also where the page says 请求
   if (head in POWERS) return POWERS[head] * box.scale;
   return head === "B" && kindOf(unit) !== "byte" ? 1e9 * box.scale : undefined;
 }
