@@ -299,10 +299,10 @@ def test_numbers_of_the_address(text, value, opened):
 
 
 def test_an_address_with_both_scenarios(opened):
-    query = "?moe_serving.request_rate=500&b=moe_serving&b.moe_serving.prefix_hit_rate=0.125"
+    query = "?moe_serving.request_rate=700&b=moe_serving&b.moe_serving.prefix_hit_rate=0.125"
     panel = Panel(opened(MOE + query), "moe_serving")
     e = panel.estimate
-    a, b = e.values({"request_rate": 500}), e.values({"prefix_hit_rate": 0.125})
+    a, b = e.values({"request_rate": 700}), e.values({"prefix_hit_rate": 0.125})
     assert panel.values() == a
     under = panel.root.locator('[data-headline] [data-scenario="b"]').all_inner_texts()
     wanted = [f"B {full(e, k, b, e(**b))}" for k, g in e.outputs.items() if g.headline]

@@ -1,7 +1,8 @@
 """Time the book on this machine: `make bench`. Compare ratios, not absolute times.
 
 Everything is measured in one run: the same page with and without its panel, so that the
-machine's speed cancels out.
+machine's speed cancels out. Beside a number stands its budget, where it has one.
+`--no-build` takes the book that is built.
 """
 
 from __future__ import annotations
@@ -27,18 +28,32 @@ from served import SITE, served  # noqa: E402
 
 from widgets import estimates, load  # noqa: E402
 
-CHAPTER = "chapters/moe_serving.html"
+CHAPTER, SLOWEST = "chapters/moe_serving.html", "chapters/autoscaling.html"
 LOADS, MOVES = 9, 80
 COMPRESSED = {".html", ".css", ".js", ".svg", ".json"}
 
 
+def budget(what: str, value: float, limit: float, unit: str = "ms", digits: int = 0) -> None:
+    """Print a number beside the most that it may be."""
+    mark = "ok" if value <= limit else "OVER"
+    print(f"  {what:46} {value:8.{digits}f} {unit:3} of {limit:g} {unit}".ljust(74), mark)
+
+
 def plain_copy(folder: Path) -> str:
-    """The same chapter with the same theme, its panel, specs and scripts of the panel taken out."""
+    """The same chapter with the same theme, its panel, its specs, and all that serves them
+    taken out."""
     html = (SITE / CHAPTER).read_text("utf-8")
-    html = re.sub(r'<section class="estimate-panel.*?</section>', "", html, flags=re.S)
-    html = re.sub(r"<script[^>]*data-estimate-spec.*?</script>", "", html, flags=re.S)
-    html = re.sub(r"<script[^>]*page\.js[^>]*></script>", "", html)
-    html = re.sub(r"<link[^>]*(?:panel\.(?:js|css)|page\.js)[^>]*>", "", html)
+    for part in (
+        r'<section class="estimate-panel.*?</section>',
+        r"<script[^>]*data-estimate-spec.*?</script>",
+        r"<script>\(self\.bookEstimates.*?</script>",
+        r"<script[^>]*workbench\.js[^>]*></script>",
+        r"<link[^>]*panel\.css[^>]*>",
+        r'<meta name="(?:plotly-src|draws-worker|estimate-names)"[^>]*>',
+    ):
+        html, found = re.subn(part, "", html, flags=re.S)
+        if not found:
+            raise RuntimeError(f"{CHAPTER} has no {part}: the plain page would be none.")
     name = CHAPTER.replace(".html", "-plain.html")
     (folder / name).write_text(html, "utf-8")
     return name
@@ -88,15 +103,93 @@ MOVE = """async ([count, inFrame]) => {
 def moves(browser, url: str, target: str) -> tuple[list[float], list[float]]:
     """Milliseconds from a slider's event until its numbers are written, and until what is in
     view (`target`) is painted."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(url, wait_until="load")
-    page.wait_for_function("performance.getEntriesByName('estimates-ready').length")
+    page = opened(browser, url)
     page.locator(target).first.scroll_into_view_if_needed()
     page.wait_for_function(f"document.querySelector(`{target}`).querySelector('.main-svg')")
     page.wait_for_timeout(600)
     written, painted = page.evaluate(MOVE, [MOVES, "architecture" not in target])
     page.close()
     return written, painted
+
+
+OPEN_SURE = """async () => {
+  // How long the page cannot answer: the browser's own long tasks, and the widest gap of a ticker.
+  let longest = 0, gap = 0, last = performance.now(), ticking = true;
+  const observer = new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) longest = Math.max(longest, entry.duration);
+  });
+  observer.observe({type: "longtask"});
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => {
+    const now = performance.now();
+    gap = Math.max(gap, now - last);
+    last = now;
+    if (ticking) channel.port2.postMessage(0);
+  };
+  channel.port2.postMessage(0);
+  await new Promise(done => setTimeout(done, 100));
+  gap = longest = 0;
+  const start = performance.now();
+  document.querySelector("[data-tool=sure]").click();
+  const clicked = performance.now() - start;
+  while (document.querySelector("[data-uncertainty]")?.dataset.state !== "done") await new Promise(done => setTimeout(done, 1));
+  const took = performance.now() - start;
+  await new Promise(done => setTimeout(done, 60));
+  ticking = false;
+  observer.disconnect();
+  document.querySelector("[data-tool=sure]").click();
+  return [clicked, took, longest, gap];
+}"""
+TORNADO = """async (count) => {
+  document.querySelector("[data-tool=matters]").click();
+  const picks = [...document.querySelectorAll("[data-pane=matters] .ep-choice button")], took = [];
+  for (let i = 0; i < count; i++) {
+    const start = performance.now();
+    picks[i % picks.length].click();
+    took.push(performance.now() - start);
+    await new Promise(done => setTimeout(done, 20));
+  }
+  document.querySelector("[data-tool=matters]").click();
+  return took;
+}"""
+HEIGHT = "document.querySelector('.estimate-panel .ep-card').getBoundingClientRect().height"
+
+
+def opened(browser, url: str, width: int = 1280, height: int = 900):
+    """A page whose sliders respond and that has come to rest."""
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto(url, wait_until="load")
+    page.wait_for_function("performance.getEntriesByName('estimates-ready').length")
+    page.wait_for_timeout(1000)
+    return page
+
+
+def tools(browser, address: str) -> None:
+    """The tornado and the draws, on the page and in its worker."""
+    page = opened(browser, address + CHAPTER)
+    budget("tornado, p95", percentile(page.evaluate(TORNADO, MOVES)), 20, digits=1)
+    took = [page.evaluate(OPEN_SURE) for _ in range(9)]
+    budget("10,000 draws, MoE, median", statistics.median(t for _, t, *_ in took), 150)
+    page.close()
+    page = opened(browser, address + SLOWEST)
+    took = [page.evaluate(OPEN_SURE) for _ in range(5)]
+    first, *later = (t for _, t, *_ in took)
+    budget("10,000 draws, autoscaling, worker started", first, 1000)
+    budget("10,000 draws, autoscaling, median after", statistics.median(later), 1000)
+    print(f"  meanwhile the page rests {max(t[3] for t in took):.0f} ms at most", end="")
+    print(f" (longest task {max(t[2] for t in took):.0f} ms; the click {took[0][0]:.0f} ms)")
+    page.close()
+
+
+def heights(browser, address: str) -> None:
+    for width, height, most in ((1280, 900, 760), (390, 800, 1300)):
+        page = opened(browser, address + CHAPTER, width, height)
+        budget(f"panel at {width}×{height}", page.evaluate(HEIGHT), most, "px")
+        page.close()
+
+
+def percentile(values: list[float], part: float = 95) -> float:
+    return float(np.percentile(values, part))
 
 
 def page_bytes(browser, address: str, paths: list[str]) -> list[int]:
@@ -174,38 +267,56 @@ def build_time() -> None:
     print(f"  build of both languages {took:6.1f} s (the tests' time stands in their own output)")
 
 
+def responses(browser, address: str, plain: str) -> None:
+    """Until sliders respond, against the same page without its panel."""
+    load_times(browser, address + CHAPTER, True)  # fills the server's and the disk's caches
+    load_times(browser, address + plain, False)
+    pairs = [
+        (load_times(browser, address + CHAPTER, True), load_times(browser, address + plain, False))
+        for _ in range(LOADS)
+    ]
+    ready = statistics.median(panel[0] for panel, _ in pairs)
+    parsed = statistics.median(base[0] for _, base in pairs)
+    loaded = statistics.median(base[1] for _, base in pairs)
+    budget("sliders respond, median", ready, 250)
+    print(f"  {'the page without its panel: parsed, loaded':46} {parsed:8.0f} ms, {loaded:.0f} ms")
+    budget("sliders respond over the plain page parsed", ready / parsed, 1.3, "×", 2)
+
+
+def pages(browser, address: str, plain: str) -> None:
+    print("Until sliders respond")
+    responses(browser, address, plain)
+    print("From a slider's event")
+    for label, target, most in (
+        ("figure", ".estimate-panel .ep-pane:not([hidden]) .estimate-plot", 50),
+        ("diagram", "figure.estimate-figure[data-figure=architecture] .estimate-plot", 25),
+    ):
+        written, painted = moves(browser, address + CHAPTER, target)
+        print(f"  ({label} in view: numbers {spread(written)}; {label} {spread(painted)})")
+        budget(f"numbers written, p95, {label} in view", percentile(written), 4, digits=1)
+        budget(f"{label} painted, p95", percentile(painted), most)
+    print("What a reader does with it")
+    tools(browser, address)
+    print("Room and weight")
+    heights(browser, address)
+    first, second = page_bytes(browser, address, [CHAPTER, "chapters/framework.html"])
+    budget("first chapter page, compressed", first / 1000, 600, "kB")
+    budget("a second one", second / 1000, 90, "kB")
+    print("Evaluation in JavaScript")
+    javascript_evaluations(browser)
+
+
 def main() -> None:
-    print("Build")
-    build_time()
+    if "--no-build" not in sys.argv[1:]:
+        print("Build")
+        build_time()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         site = Path(folder)
         shutil.copytree(SITE, site, dirs_exist_ok=True)
         plain = plain_copy(site)
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
         with served(site) as address:
-            print("Until sliders respond, against the same page without a panel")
-            load_times(browser, address + CHAPTER, True)  # fills the server's and disk's caches
-            with_panel = [load_times(browser, address + CHAPTER, True) for _ in range(LOADS)]
-            without = [load_times(browser, address + plain, False) for _ in range(LOADS)]
-            ready = statistics.median(r for r, _ in with_panel)
-            for label, column in (("parsed", 0), ("loaded", 1)):
-                base = statistics.median(t[column] for t in without)
-                print(
-                    f"  sliders respond {ready:6.0f} ms / plain page {label} {base:6.0f} ms = {ready / base:5.2f}"
-                )
-            print("From a slider's event")
-            for label, target in (
-                ("figure", ".estimate-panel .ep-pane:not(.is-off) .estimate-plot"),
-                ("diagram", "figure.estimate-figure[data-figure=architecture] .estimate-plot"),
-            ):
-                written, painted = moves(browser, address + CHAPTER, target)
-                print(f"  numbers written          {spread(written)}   ({label} in view)")
-                print(f"  {label + ' painted':24} {spread(painted)}")
-            print("Compressed bytes")
-            first, second = page_bytes(browser, address, [CHAPTER, "chapters/framework.html"])
-            print(f"  first chapter page {first / 1000:6.0f} kB   second {second / 1000:6.0f} kB")
-        print("Evaluation in JavaScript")
-        javascript_evaluations(browser)
+            pages(browser, address, plain)
         browser.close()
     print("Evaluation in Python")
     evaluations()

@@ -114,7 +114,7 @@ STRINGS: dict[str, str] = {
     "up_to": "from {low} to {high}",
     "try_it": "Try it",
     "others": "{n} others",
-    "comma_between": ", ",
+    "listed": "{one}, {more}",
     "none_does": "No value in its range does it for: {names}.",
     "none_breaks": "No value in its range breaks it for: {names}.",
     "nearest_miss": "The nearest: {label} at {value} gives {result}.",

@@ -188,7 +188,7 @@ function answers(store, goal, options) {
   const rows = yes.map(([one, found]) => answerRow(store, one, found, options));
   if (already) rows.unshift(h("p", {}, yes.length ? strings.holds_already : strings.holds_always));
   if (!no.length) return rows;
-  const names = no.length > 6 ? fillWord(strings.others, { n: no.length }) : no.map(([one]) => one.short || one.label).join(strings.comma_between);
+  const names = no.length > 6 ? fillWord(strings.others, { n: no.length }) : no.map(([one]) => one.short || one.label).reduce((one, more) => fillWord(strings.listed, { one, more }));
   rows.push(h("p", { class: "ep-muted" }, fillWord(already ? strings.none_breaks : strings.none_does, { names })));
   const misses = no.filter(([, found]) => found.miss?.moves).map(([one, { miss }]) => ({ one, miss, gap: gap(miss.result) })).sort((a, b) => a.gap - b.gap);
   if (!yes.length && misses.length) {
