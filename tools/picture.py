@@ -16,13 +16,13 @@ from served import served  # noqa: E402
 def main() -> None:
     with served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 1060})
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{address}chapters/moe_serving.html?moe_serving.request_rate=800")
         page.wait_for_function("performance.getEntriesByName('estimates-ready').length")
-        page.wait_for_timeout(1000)  # the panel measures itself once before it rests
-        header = "document.querySelector('.ep-header').getBoundingClientRect().top + scrollY"
-        page.evaluate(f"scrollTo({{top: {header} - 90, behavior: 'instant'}})")
-        page.wait_for_timeout(1000)
+        card = "document.querySelector('.ep-card').getBoundingClientRect().top + scrollY"
+        page.evaluate(f"scrollTo({{top: {card} - 150, behavior: 'instant'}})")
+        page.wait_for_selector(".estimate-panel .main-svg")
+        page.wait_for_timeout(1000)  # the contents have faded, the figure stands
         page.screenshot(path=ROOT / "docs" / "page.png")
         browser.close()
 

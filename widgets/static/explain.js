@@ -36,16 +36,22 @@ function formulaView(store, entry, { numbers, open }) {
   return { node: numbers ? store.bind(node, write) : node, refs };
 }
 
-/** A formula that is too wide wraps between its terms, then shrinks a little, then scrolls. */
-function fit(formula) {
-  formula.classList.remove("is-wide");
-  formula.style.fontSize = "";
-  if (formula.scrollWidth <= formula.clientWidth + 1) return;
-  const room = formula.clientWidth;
-  formula.classList.add("is-wide");
-  formula.style.setProperty("--ep-room", `${room - 12}px`);
-  const scale = Math.max(0.78, room / formula.scrollWidth);
-  if (scale < 1) formula.style.fontSize = `${scale}em`;
+const unfitted = new Set();
+
+/**
+ * A formula that is too wide wraps between its terms, then shrinks a little, then scrolls. All that
+ * wait are fitted together, reading before writing, so that they share two layouts.
+ */
+function fitFormulas() {
+  const wide = [...unfitted].filter((one) => one.isConnected && one.scrollWidth > one.clientWidth + 1)
+    .map((one) => ({ one, room: one.clientWidth }));
+  unfitted.clear();
+  for (const { one, room } of wide) {
+    one.classList.add("is-wide");
+    one.style.setProperty("--ep-room", `${room - 12}px`);
+  }
+  const scales = wide.map(({ one, room }) => Math.max(0.78, room / one.scrollWidth));
+  wide.forEach(({ one }, i) => { if (scales[i] < 1) one.style.fontSize = `${scales[i]}em`; });
 }
 
 function head(store, entry) {
@@ -78,7 +84,9 @@ function ofResult(store, entry, node, options) {
     const filled = formulaView(store, entry, { numbers: true, open });
     refs = [...plain.refs, ...filled.refs];
     node.append(plain.node, filled.node);
-    nextFrame(() => { fit(plain.node); fit(filled.node); options.resized?.(); });
+    unfitted.add(plain.node).add(filled.node);
+    nextFrame(fitFormulas);
+    if (options.resized) nextFrame(options.resized);
   }
   node.append(slot);
 }

@@ -15,7 +15,7 @@ export function popover(strings) {
 function makePopover(strings) {
   const box = h("div", { class: "estimate-popover", id: "estimate-popover", role: "dialog", popover: "manual", "aria-label": strings.explanation });
   document.body.append(box);
-  let owner = null, pinned = false, timer = 0;
+  let owner = null, pinned = false, returning = false, timer = 0;
 
   const isOpen = () => owner !== null;
   const place = () => {
@@ -40,7 +40,9 @@ function makePopover(strings) {
     pinned = false;
     if (box.matches(":popover-open")) box.hidePopover();
     box.replaceChildren();
+    returning = true; // the focus comes back to the number; it must not open the popover again
     back?.focus({ preventScroll: true });
+    returning = false;
   };
   const open = (anchor, fill) => {
     clearTimeout(timer);
@@ -93,7 +95,7 @@ function makePopover(strings) {
       });
       anchor.addEventListener("pointerleave", () => { if (!pinned) later(close, CLOSE_MS); });
       anchor.addEventListener("pointerdown", () => { if (owner !== anchor) clearTimeout(timer); });
-      anchor.addEventListener("focus", () => { if (anchor.matches(":focus-visible")) open(anchor, fill); });
+      anchor.addEventListener("focus", () => { if (!returning && anchor.matches(":focus-visible")) open(anchor, fill); });
     },
   };
 }
