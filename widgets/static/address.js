@@ -87,17 +87,26 @@ const isBookPage = (link) =>
   link.protocol === location.protocol && link.host === location.host && !link.hasAttribute("download") &&
   !link.getAttribute("href").startsWith("#") && /(\.html|\/)$/.test(link.pathname);
 
-/** Estimate parameters of the address, put into the links to other pages of the book. */
+/** Estimate parameters of the address, put into a link to another page of the book. */
+function carryInto(link, carried) {
+  if (!isBookPage(link)) return;
+  const query = new URLSearchParams(link.search);
+  for (const key of [...query.keys()]) if (isCarried(key)) query.delete(key);
+  for (const [key, value] of carried) query.set(key, value);
+  const text = query.toString().replaceAll("%2C", ","), search = text ? `?${text}` : "";
+  if (link.search !== search) link.search = search;
+}
+
+const carriedNow = () => [...new URLSearchParams(location.search)].filter(([key]) => isCarried(key));
+
+let linked = null;
+
+/** The same for all links of the page, where the address has changed since. */
 export function carryState() {
-  const carried = [...new URLSearchParams(location.search)].filter(([key]) => isCarried(key));
-  for (const link of document.querySelectorAll("a[href]")) {
-    if (!isBookPage(link)) continue;
-    const query = new URLSearchParams(link.search);
-    for (const key of [...query.keys()]) if (isCarried(key)) query.delete(key);
-    for (const [key, value] of carried) query.set(key, value);
-    const text = query.toString().replaceAll("%2C", ","), search = text ? `?${text}` : "";
-    if (link.search !== search) link.search = search;
-  }
+  if (location.search === linked) return;
+  linked = location.search;
+  const carried = carriedNow();
+  for (const link of document.querySelectorAll("a[href]")) carryInto(link, carried);
 }
 
 /** Keep the address in step; a whole new scenario (a preset, a pinned B) is a step for Back. */
@@ -113,9 +122,15 @@ export function keepAddress(stores, strings) {
   let away = false;
   const follow = (store) => store.subscribe(() => { if (!away) write(); });
   for (const store of stores.values()) follow(store);
-  // A link used before the address has settled must not lead away with yesterday's numbers.
+  // A link used before the address has settled must not lead away with yesterday's numbers, and
+  // one that was made since the page was opened carries them too.
   for (const event of ["pointerdown", "focusin", "click"]) {
-    document.addEventListener(event, ({ target }) => { if (target.closest?.("a[href]")) write.now(); }, true);
+    document.addEventListener(event, ({ target }) => {
+      const link = target.closest?.("a[href]");
+      if (!link) return;
+      write.now();
+      carryInto(link, carriedNow());
+    }, true);
   }
   addEventListener("pagehide", write.now);
   addEventListener("popstate", () => {

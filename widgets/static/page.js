@@ -2,7 +2,7 @@
  * The host on the published page: makes the stores, mounts the panels, keeps sentences, address
  * and links in step, and loads Plotly once the numbers respond.
  */
-import { carryState, keepAddress, queryFor, readAddress } from "./address.js";
+import { keepAddress, queryFor, readAddress } from "./address.js";
 import { mountDock } from "./dock.js";
 import { button, debounced, h, setText, whenIdle } from "./dom.js";
 import { mountFigure } from "./figures.js";
@@ -120,7 +120,6 @@ async function startCalculators(root, host) {
     const one = list.find((each) => each.name === name);
     picker.value = name;
     chapter.setAttribute("href", one.href);
-    carryState();
     if (!window.bookEstimates?.[name]) await loadScript(one.script);
     if (picker.value !== name) return; // another was picked meanwhile
     shown?.unmount();

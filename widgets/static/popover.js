@@ -6,6 +6,9 @@ const FOCUSABLE = "a[href], button:not(:disabled), input, select, summary, [tabi
 
 let made = null;
 
+/** Say whether the popover of a number is open; a slider may not say so. */
+const sayExpanded = (anchor, on) => { if (anchor.getAttribute("role") !== "slider") setAttribute(anchor, "aria-expanded", String(on)); };
+
 /** The page's popover; `open(anchor, fill)` shows what `fill()` gives, `hover` ties it to a pointer. */
 export function popover(strings) {
   made ??= makePopover(strings);
@@ -35,7 +38,7 @@ function makePopover(strings) {
     clearTimeout(timer);
     if (!owner) return;
     const back = box.contains(document.activeElement) ? owner : null;
-    setAttribute(owner, "aria-expanded", "false");
+    sayExpanded(owner, false);
     owner = null;
     pinned = false;
     if (box.matches(":popover-open")) box.hidePopover();
@@ -52,7 +55,7 @@ function makePopover(strings) {
     box.replaceChildren(...[fill({ resized: () => nextFrame(place) })].flat());
     box.showPopover();
     place();
-    setAttribute(anchor, "aria-expanded", "true");
+    sayExpanded(anchor, true);
   };
   const later = (job, wait) => { clearTimeout(timer); timer = setTimeout(job, wait); };
   const outside = (node) => owner && !owner.contains(node) && !box.contains(node);
@@ -88,7 +91,7 @@ function makePopover(strings) {
     },
     /** Hovering or focusing `anchor` shows it, for as long as that lasts. */
     hover(anchor, fill) {
-      setAttribute(anchor, "aria-expanded", "false");
+      sayExpanded(anchor, false);
       setAttribute(anchor, "aria-haspopup", "dialog");
       anchor.addEventListener("pointerenter", ({ pointerType, buttons }) => {
         if (pointerType === "mouse" && !buttons && !pinned) later(() => open(anchor, fill), OPEN_MS);

@@ -100,8 +100,8 @@ function explainNumbers(asked, hostOf) {
     const bubble = popover(store.strings), { move, bring } = hostOf(store);
     const fill = ({ resized }) => (overrides ? whatIfExplanation(store, entry.name, overrides) : explanation(store, entry.name, { move, bring, resized }));
     const ask = () => bubble.toggle(number, fill);
-    bubble.hover(number, fill);
     if (number.classList.contains("is-assumption")) makeDraggable(number, node, store, store.assumptions.get(entry.name), { move, ask });
     else number.addEventListener("click", ask);
+    bubble.hover(number, fill);
   }
 }

@@ -7,7 +7,7 @@ import { headlines, isGood, resultsList, verdictsOf } from "./results.js";
 import { partsOf, valueText } from "./store.js";
 import { readTyped } from "./typed.js";
 
-const ROWS = 10, BINS = 36;
+const ROWS = 10, BINS = 36, NOISE = 1e-9; // what moves a result by less does not move it
 const REDRAW_MS = 120; // slow draws wait until the slider rests
 
 /** A result's number and unit at some value, its limits regarded as today's number has them. */
@@ -57,13 +57,14 @@ function tornado(store, { bring }) {
   const rows = h("div", { class: "ep-tornado", "data-tornado": "" });
   const fill = () => {
     const all = sensitivity(store.spec, store.evaluateAt, store.values, entry.name), now = store.results[entry.name];
-    const found = all.filter((one) => one.spread > 0).slice(0, ROWS);
+    const moves = (one) => one.spread > NOISE * Math.max(Math.abs(one.atLow), Math.abs(one.atHigh));
+    const found = all.filter(moves).slice(0, ROWS);
     const points = [now, ...found.flatMap((one) => [one.atLow, one.atHigh])];
     const low = Math.min(...points), high = Math.max(...points), pad = (high - low) * 0.2 || 1;
     const at = (value) => ((value - low + pad) / (high - low + 2 * pad)) * 100;
     const focused = rows.contains(document.activeElement) ? document.activeElement.dataset.bring : null;
     rows.style.setProperty("--now", `${at(now)}%`);
-    const still = all.filter((one) => !(one.spread > 0)).length;
+    const still = all.filter((one) => !moves(one)).length;
     rows.replaceChildren(...found.map((one) => tornadoRow(store, entry, one, at, now).make(bring)),
       h("p", { class: "ep-muted ep-tornado-foot" }, h("span", { class: "ep-legend is-low" }, strings.low_value),
         h("span", { class: "ep-legend is-high" }, strings.high_value),
