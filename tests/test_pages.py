@@ -28,7 +28,12 @@ AXE = """async (beyond) => {
   const rules = axe.getRules().filter(one => !one.tags.some(tag => beyond.includes(tag)));
   const enabled = Object.fromEntries(rules.map(one => [one.ruleId, {enabled: true}]));
   const found = await axe.run(document, {rules: enabled, resultTypes: ["violations"]});
-  return found.violations.map(one => [one.id, one.nodes.slice(0, 3).map(n => n.html.slice(0, 160))]);
+  // The names in a formula can be pressed. axe takes a formula for a picture without parts, as
+  // ARIA 1.1 did, and allows <math> no other role; MathML Core lets its parts have the focus.
+  const known = (id, node) => id === "nested-interactive" && node.html.startsWith("<math");
+  return found.violations
+    .map(one => [one.id, one.nodes.filter(n => !known(one.id, n)).slice(0, 3).map(n => n.html.slice(0, 160))])
+    .filter(([, nodes]) => nodes.length);
 }"""
 
 
@@ -139,7 +144,7 @@ def test_losing_case_is_visible(opened):
     assert lost.get_attribute("data-verdict") == "no" and "✕" in lost.inner_text()
     assert STRINGS["bad"] in lost.text_content(), "also for who sees no sign"
     panel.root.locator(".ep-preset").select_option("sglang_96h100")
-    assert "missed" in panel.root.locator(".ep-status").inner_text()
+    assert "against a target of" in panel.root.locator(".ep-status").inner_text()
     assert "✕" in chip("meets_tpot").inner_text()
     wanted = panel.estimate(**panel.values())
     for name, gives in panel.estimate.outputs.items():

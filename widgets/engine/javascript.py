@@ -7,7 +7,7 @@ stays outside it. The module imports nothing and knows no DOM.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .expression import TOLERANCE, Node, Table
 
@@ -70,7 +70,11 @@ class _Tables:
 
 class _Printer:
     def __init__(
-        self, tables: _Tables, defaults: Mapping[str, float], given: Mapping[int, str]
+        self,
+        tables: _Tables,
+        defaults: Mapping[str, float],
+        given: Mapping[int, str],
+        recorded: set[int],
     ) -> None:
         self.defaults = defaults
         self.scopes = [_Scope(frozenset())]
@@ -78,6 +82,8 @@ class _Printer:
         self.count = 0
         self.tables = tables
         self.loop_names: dict[int, str] = {}
+        self.last: dict[int, list[str]] = {}
+        self.recorded = recorded
 
     def fresh(self, letter: str = "v") -> str:
         self.count += 1
@@ -173,19 +179,46 @@ class _Printer:
         variables.update({v.data: s for v, s in zip(info.states, states, strict=True)})
         outer, lines, names = self._body(node, variables, node.args[n + 1 :])
         start = ", ".join(f"{s} = {init}" for s, init in zip(states, inits, strict=True))
-        keep = " ".join(f"{history}[{k}].push({name});" for k, name in enumerate(names))
-        move = f"[{', '.join(states)}] = [{', '.join(names[:n])}];"
-        outer.lines.append(
-            f"const {history} = [{', '.join('[]' for _ in names)}]; let {start}; "
-            f"for (let {i} = 1; {i} <= {steps}; {i}++) {{ {' '.join(lines)} {keep} {move} }}"
-        )
-        return history
+        # Arrays of all steps cost more than the steps: only figures read them.
+        wanted = id(node) in self.recorded
+        keep = [f"{history}[{k}].push({name});" for k, name in enumerate(names) if wanted]
+        if wanted:
+            outer.lines.append(f"const {history} = [{', '.join('[]' for _ in names)}];")
+        body = " ".join([*lines, *keep, *self._moved(states, names[:n])])
+        outer.lines.append(f"let {start}; for (let {i} = 1; {i} <= {steps}; {i}++) {{ {body} }}")
+        self.last[id(node)] = states
+        return history if wanted else "0"
+
+    def _moved(self, states: list[str], names: list[str]) -> list[str]:
+        """Assignments that give each state its next value, as if all at once."""
+        moves = [(s, name) for s, name in zip(states, names, strict=True) if s != name]
+        old = {name: self.fresh("o") for _, name in moves if name in states}
+        saved = [f"const {copy} = {name};" for name, copy in old.items()]
+        return saved + [f"{s} = {old.get(name, name)};" for s, name in moves]
 
     def _final(self, node: Node) -> str:
-        return f"{self.name(node.args[0])}[{node.data}].at(-1)"
+        scan = node.args[0]
+        self.name(scan)
+        return self.last[id(scan)][node.data]
 
     def _series(self, node: Node) -> str:
         return f"{self.name(node.args[0])}[{node.data}]"
+
+
+def _recorded(nodes: Iterable[Node]) -> set[int]:
+    """Scans (by id) of which a series is asked for."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.op == "series":
+            found.add(id(node.args[0]))
+        waiting += node.args
+    return found
 
 
 def _function(name: str, nodes: Mapping[str, Node], printer: _Printer) -> str:
@@ -207,7 +240,9 @@ def module(
     """
     tables = _Tables()
     texts = [
-        _function(name, nodes, _Printer(tables, defaults, given.get(name, {})))
+        _function(
+            name, nodes, _Printer(tables, defaults, given.get(name, {}), _recorded(nodes.values()))
+        )
         for name, nodes in functions.items()
     ]
     return _PRELUDE + "".join(tables.lines() + texts)

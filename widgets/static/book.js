@@ -90,17 +90,18 @@ function setUpContents() {
 
 // A box that scrolls sideways must be reachable by keyboard; one that does not, must not be.
 function setUpScrollBoxes() {
+  const boxes = [...document.querySelectorAll(SCROLL_BOXES)];
   const update = (box) => {
     if (box.scrollWidth > box.clientWidth + 1) {
       box.tabIndex = 0;
-      box.setAttribute("role", "group");
-      box.ariaLabel = document.body.dataset.scrollable;
+      box.setAttribute("role", "region"); // regions need names of their own, hence the number
+      box.ariaLabel = `${document.body.dataset.scrollable} ${boxes.indexOf(box) + 1}`;
     } else {
       for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
     }
   };
   const observer = new ResizeObserver((entries) => entries.forEach((entry) => update(entry.target)));
-  for (const box of document.querySelectorAll(SCROLL_BOXES)) observer.observe(box);
+  for (const box of boxes) observer.observe(box);
 }
 
 // A long table gets a field that keeps the rows with all of its words.

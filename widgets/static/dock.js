@@ -12,9 +12,10 @@ function dockHead(store, entry) {
     output, changeView(store, entry, true));
 }
 
-function verdictDot(store, entry) {
+function verdictDot(store, entry, isShown) {
   const node = h("span", { class: "ep-dot", role: "img" });
   return store.bind(node, () => {
+    if (!isShown()) return; // its words cost more than all the numbers beside them
     const good = isGood(entry, store.results), words = verdictSentence(store, entry);
     node.classList.toggle("is-bad", !good);
     setText(node, good ? "✓" : "✕");
@@ -39,12 +40,13 @@ export function mountDock(root, store, options) {
   const { strings } = store;
   const drawerId = uid("estimate-drawer");
   const drawer = h("div", { class: "estimate-drawer", id: drawerId, role: "group", "aria-label": `${store.spec.title}: ${strings.assumptions}`, hidden: true });
+  let shown = false;
   const words = new Text(strings.adjust);
   const adjust = button("ep-button ep-adjust", words, () => show(drawer.hidden), { "aria-expanded": "false", "aria-controls": drawerId });
   const back = button("ep-button ep-wide", strings.panel, () => { show(false); root.scrollIntoView(); root.querySelector(".ep-in input")?.focus({ preventScroll: true }); });
   const bar = h("section", { class: "estimate-dock", "aria-label": strings.dock }, drawer,
     h("div", { class: "ep-dock-bar" }, h("div", { class: "ep-dock-heads" }, ...headlines(store).map((one) => dockHead(store, one))),
-      h("span", { class: "ep-dots" }, ...verdictsOf(store).map((one) => verdictDot(store, one))), adjust, back));
+      h("span", { class: "ep-dots" }, ...verdictsOf(store).map((one) => verdictDot(store, one, () => shown))), adjust, back));
   bar.inert = true;
   let content = null;
   const show = (open) => {
@@ -65,6 +67,10 @@ export function mountDock(root, store, options) {
     const header = document.querySelector(".book-header")?.getBoundingClientRect();
     const top = Math.max(0, header && getComputedStyle(document.querySelector(".book-header")).position === "sticky" ? header.bottom : 0);
     const leaving = strip.getBoundingClientRect().top < top - 2; // though lower sliders or a tool may still be in sight
+    if (leaving !== shown) {
+      shown = leaving;
+      store.redraw();
+    }
     bar.classList.toggle("is-shown", leaving);
     bar.inert = !leaving;
     if (!leaving) show(false);

@@ -60,11 +60,27 @@ export function nextFrame(job) {
   frameQueue.add(job);
 }
 
-/** A job that waits until nothing has asked for it for a while; `now()` runs it if it waits. */
+/**
+ * A job that waits until nothing has asked for it for a while; `now()` runs it if it waits. One
+ * timer looks after all calls: setting a new one at each would cost more than the job's reason.
+ */
 export function debounced(job, wait) {
-  let timer = 0;
-  const later = () => { clearTimeout(timer); timer = setTimeout(later.now, wait); };
-  later.now = () => { if (timer) { clearTimeout(timer); timer = 0; job(); } };
+  let timer = 0, asked = 0;
+  const look = () => {
+    const left = asked + wait - performance.now();
+    timer = left > 1 ? setTimeout(look, left) : 0;
+    if (!timer) job();
+  };
+  const later = () => {
+    asked = performance.now();
+    timer ||= setTimeout(look, wait);
+  };
+  later.now = () => {
+    if (!timer) return;
+    clearTimeout(timer);
+    timer = 0;
+    job();
+  };
   return later;
 }
 

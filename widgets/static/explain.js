@@ -12,7 +12,6 @@ function formulaView(store, entry, { numbers, open }) {
   const node = h("div", { class: "ep-formula" });
   node.innerHTML = entry.formula ?? ""; // trusted: MathML printed by the build
   const refs = [...node.querySelectorAll("[data-ref]")].filter((leaf) => store.entry(leaf.getAttribute("data-ref")));
-  if (refs.length) node.querySelector("math")?.setAttribute("role", "group"); // of mere "math" no part could be pressed
   for (const leaf of refs) {
     const name = leaf.getAttribute("data-ref");
     leaf.classList.add("ep-ref", store.assumptions.has(name) ? "of-assumption" : "of-result");

@@ -16,11 +16,14 @@ function subjectOf(node, store) {
 
 /** Keep the text of a live number; returns whether it changed. */
 function writerOf(node, { entry, overrides }, store) {
-  const style = node.dataset.style ?? "";
+  const style = node.dataset.style ?? "", limited = (store.spec.limits[entry.name] ?? []).length > 0;
+  let before;
   return () => {
     const values = overrides ? store.override(overrides) : store.values;
     const results = overrides ? store.evaluateAt(values) : store.results;
     const value = entry.name in values ? values[entry.name] : results[entry.name];
+    if (!limited && Object.is(value, before)) return false;
+    before = value;
     const text = textOf(store, entry.name, style, { values, results });
     setAttribute(node, "data-value", typeof value === "boolean" || Number.isFinite(value) ? String(value) : "");
     if (node.textContent === text) return false;

@@ -70,6 +70,7 @@ function chip(store, entry, explainVerdict) {
   const node = button("ep-verdict", [h("span", { class: "ep-sign", "aria-hidden": "true" }, sign), h("span", { class: "ep-hidden" }, said),
     h("span", {}, entry.verdict.word), h("span", { class: "ep-chip-number" }, number), b],
   () => explainVerdict(entry, node), { "data-name": entry.name, "aria-haspopup": "dialog" });
+  node.addEventListener("pointerenter", () => setAttribute(node, "title", verdictSentence(store, entry)));
   return store.bind(node, () => {
     const holds = store.results[entry.name], good = isGood(entry, store.results);
     const bGood = store.b ? isGood(entry, store.b.results) : good;
@@ -80,7 +81,6 @@ function chip(store, entry, explainVerdict) {
     setText(number, fillTemplate(entry.verdict.number, store));
     setText(other, `B ${bGood ? "✓" : "✕"}`);
     b.hidden = bGood === good;
-    setAttribute(node, "title", verdictSentence(store, entry));
   });
 }
 

@@ -182,6 +182,7 @@ export function createStore(spec, module) {
     evaluate: (overrides) => run(store.override(overrides)),
     evaluateAt: run,
     findIdle,
+    redraw: draw,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -99,7 +99,9 @@ def with_specs(page: str, body: str) -> str:
 
 
 def accessible(body: str) -> str:
-    """`body` without roles of docutils that ARIA has deprecated or that need children."""
+    """`body` without roles of docutils that ARIA has deprecated or that need children, and
+    without an English name over the words of a fold ("Show the code")."""
+    body = body.replace(' aria-label="Toggle hidden content"', "")
     for role in (' role="doc-biblioentry"', ' role="list" class="citation-list"'):
         body = body.replace(role, ' class="citation-list"' if "list" in role else "")
     return body
