@@ -218,9 +218,11 @@ def test_compare_two_scenarios(language, opened):
     def shows(panel, a, b):
         a, b = e.values({"request_rate": a}), e.values({"request_rate": b})
         strip = panel.root.locator("[data-headline]")
-        texts = lambda s: [
-            t.strip() for t in strip.locator(f'[data-scenario="{s}"]').all_text_contents()
-        ]  # noqa: E731
+
+        def texts(s, strip=strip):
+            found = strip.locator(f'[data-scenario="{s}"]').all_text_contents()
+            return [t.strip() for t in found]
+
         assert texts("a") == [full(e, k, a, e(**a)) for k in headlines]
         assert texts("b") == [f"B {full(e, k, b, e(**b))}" for k in headlines]
         panel.check(a)
