@@ -116,8 +116,8 @@ def every_estimate() -> list[str]:
 
 
 SAMPLED = (
-    "Pages: every page, both languages, light and dark, 1280 and 390 px: console, hosts, axe with "
-    "all rules below AAA, width. Workbench: layout of every chapter in both languages; idle "
+    "Pages: every page, both languages, light and dark, 1280 and 390 px: console, hosts, width; "
+    "axe with all rules below AAA in two of the four. Workbench: layout of every chapter in both languages; idle "
     "sliders at twelve stops each. Sampled: each slider at one random stop, all together, on every "
     "page in both languages, with figures in English, light, 1280 px; dock, undo, comparison, "
     "sentences, refusals and hostile addresses on the MoE page; a policy without eval on three "

@@ -21,6 +21,8 @@ from widgets.show.words import STRINGS
 PAGES = pages()
 MOE = "chapters/moe_serving.html"
 MODES = [("light", 1280), ("dark", 1280), ("dark", 390), ("light", 390)]
+JUDGED = [("light", 1280), ("dark", 390)]
+"""axe takes a minute for the largest page: it sees each theme and each width once."""
 BEYOND = {"wcag2aaa"}
 """Rules of this level ask for more than the book promises (a contrast of 7, for example)."""
 
@@ -71,7 +73,8 @@ def test_page_is_clean_in_every_mode(path, language, opened):
         page.wait_for_function(
             "w => document.documentElement.scrollWidth <= w", arg=width, timeout=5000
         )
-        assert not complaints(page), (theme, width)
+        if (theme, width) in JUDGED:
+            assert not complaints(page), (theme, width)
 
 
 @pytest.mark.parametrize("tool", ["formulas", "matters", "sure", "solve"])
