@@ -74,7 +74,7 @@ def test_a_percentile_is_a_value_that_was_seen():
     ],
 )
 def test_only_the_gpus_of_the_table_have_a_row(name, row):
-    from widgets import tables
+    from widgets.facts import tables
 
     assert common.hardware_row(name) == row
     assert not row or f"hardware.{row}.hbm_bytes_per_s" in tables.paths("hardware")
