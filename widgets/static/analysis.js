@@ -110,7 +110,8 @@ function pointsOf(one) {
   return scale === "integer" ? [...new Set(found.map((x) => Math.floor(x + 0.5)))] : found;
 }
 
-const placeOf = ({ low, high, scale }, value) =>
+/** Where a value stands on its assumption's scale, 0 to 1. */
+export const place = ({ low, high, scale }, value) =>
   scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
 
 /** The last value from `inside` towards `out` that still does it. */
@@ -130,7 +131,7 @@ function roundNear(one, edge, holds) {
     const size = 10 ** (Math.floor(Math.log10(Math.abs(edge) || 1)) - digits + 1);
     const near = [Math.floor(edge / size), Math.ceil(edge / size)]
       .map((k) => Number((k * size).toPrecision(12)))
-      .filter((v) => v >= one.low && v <= one.high && Math.abs(placeOf(one, v) - placeOf(one, edge)) < 0.03 && holds(v));
+      .filter((v) => v >= one.low && v <= one.high && Math.abs(place(one, v) - place(one, edge)) < 0.03 && holds(v));
     if (near.length) return near[0];
   }
   return Number(edge.toPrecision(12));
@@ -154,7 +155,7 @@ export function solve(one, evaluate, values, wanted, gap = null) {
     const gaps = found.map(gap), best = gaps.indexOf(Math.min(...gaps));
     return { ranges, miss: { value: tried[best], result: found[best], moves: Math.max(...gaps) - gaps[best] > SLACK * Math.abs(gaps[best]) } };
   }
-  const here = placeOf(one, values[one.name]), away = (v) => Math.abs(placeOf(one, v) - here);
+  const here = place(one, values[one.name]), away = (v) => Math.abs(place(one, v) - here);
   const edge = ranges.flat().reduce((best, v) => (away(v) < away(best) ? v : best));
   return { ranges, value: roundNear(one, edge, holds), distance: away(edge) };
 }

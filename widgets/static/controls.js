@@ -1,7 +1,8 @@
 /** An assumption's row: label, box, unit, reset; under them the slider with its band and B. */
+import { place } from "./analysis.js";
 import { button, calm, fillWord, h, setAttribute, setText, uid } from "./dom.js";
 import { boxText } from "./format.js";
-import { fillTemplate, fullText, nearestStop, place, valueText } from "./store.js";
+import { fillTemplate, nearestStop, valueText } from "./store.js";
 import { readTyped } from "./typed.js";
 
 const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5, Home: -Infinity, End: Infinity };

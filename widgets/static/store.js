@@ -2,6 +2,7 @@
  * The store of an estimate: scenario A (what the sliders say), scenario B (pinned, or none), and
  * what was before and after. Every change evaluates at once and calls every listener.
  */
+import { place } from "./analysis.js";
 import { debounced, whenIdle } from "./dom.js";
 import { clean, formatParts } from "./format.js";
 
@@ -32,12 +33,6 @@ export function normalise(assumption, raw) {
   const whole = scale === "integer" ? Math.round(number) : clean(number);
   return { value: whole, reason: scale === "integer" && whole !== number ? "whole" : null };
 }
-
-/** Where a value stands on its assumption's scale, 0 to 1, and the way back. */
-export const place = ({ low, high, scale }, value) =>
-  scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low);
-export const unplace = ({ low, high, scale }, part) =>
-  scale === "log" ? low * (high / low) ** part : low + part * (high - low);
 
 const placesOf = (assumption) => (assumption.places ??= assumption.stops.map((stop) => place(assumption, stop)));
 
