@@ -229,9 +229,9 @@ def test_compare_two_scenarios(language, opened):
 
     shows(panel, a_rate, b_rate)
     page.wait_for_function(
-        "rate => new URLSearchParams(location.search).get('b.moe_serving.request_rate') == rate"
-        " && location.search.includes('&moe_serving.request_rate') | location.search.includes('?moe_serving.request_rate')",
-        arg=b_rate,
+        "([a, b]) => { const q = new URLSearchParams(location.search); return "
+        "q.get('moe_serving.request_rate') == a && q.get('b.moe_serving.request_rate') == b; }",
+        arg=[a_rate, b_rate],
     )
     assert "b=moe_serving" in page.url
     page.wait_for_function(
