@@ -23,6 +23,7 @@ MOE = "chapters/moe_serving.html"
 MODES = [("light", 1280), ("dark", 1280), ("dark", 390), ("light", 390)]
 JUDGED = [("light", 1280), ("dark", 390)]
 """axe takes a minute for the largest page: it sees each theme and each width once."""
+FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 BEYOND = {"wcag2aaa"}
 """Rules of this level ask for more than the book promises (a contrast of 7, for example)."""
 
@@ -76,6 +77,8 @@ def test_page_is_clean_in_every_mode(path, language, opened):
             "w => document.documentElement.scrollWidth <= w", arg=width, timeout=5000
         )
         if (theme, width) in JUDGED:
+            # Boxes that now scroll are made reachable by an observer, after the next layout.
+            page.evaluate(FRAMES)
             assert not complaints(page), (theme, width)
 
 

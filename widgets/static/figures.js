@@ -275,7 +275,11 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true,
     host.style.setProperty("--narrow-height", `${figure.narrow_height ?? figure.height}px`);
   }
   const key = keyView(figure.wide.data ?? []);
-  if (key) plot.before(key);
+  if (key) {
+    plot.before(key);
+    // On a phone the key scrolls sideways; the keyboard must reach it while it does, and not else.
+    new ResizeObserver(() => setAttribute(key, "tabindex", key.scrollWidth > key.clientWidth + 1 ? "0" : null)).observe(key);
+  }
   const labels = plotLabels(host, plot);
   let near = false, drawn = null, stale = true, Plotly = null, failed = false; // near: in sight or almost
 
