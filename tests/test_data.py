@@ -119,11 +119,22 @@ def test_hardware_rates_are_dense_and_in_base_units(gpu):
     assert 1e14 < gpu["bf16_flops_per_s"] < 1e16
     if gpu["fp8_flops_per_s"] is not None:
         assert gpu["fp8_flops_per_s"] / gpu["bf16_flops_per_s"] == pytest.approx(2, rel=0.02)
-    assert 40e9 < gpu["hbm_bytes"] < 400e9
-    assert 0.5e12 < gpu["hbm_bytes_per_s"] < 10e12
+    if gpu["fp4_flops_per_s"] is not None:
+        # Half the bits, twice the rate; three times on Blackwell Ultra. Sparsity would be more.
+        ratio = gpu["fp4_flops_per_s"] / gpu["fp8_flops_per_s"]
+        assert ratio == pytest.approx(round(ratio), rel=0.04) and round(ratio) in (2, 3)
+    assert 20e9 < gpu["hbm_bytes"] < 400e9
+    assert 0.25e12 < gpu["hbm_bytes_per_s"] < 10e12
     if gpu["pcie_bytes_per_s"] is not None:
         # A lane doubles with each generation: 16 lanes carry 32 GB/s one way in the fourth.
         assert gpu["pcie_bytes_per_s"] == 32e9 * 2 ** (gpu["pcie_generation"] - 4)
+
+
+@pytest.mark.parametrize("gpu", by_key("hardware"))
+def test_usable_memory_lies_near_the_products_name(gpu):
+    if gpu["hbm_usable_bytes"] is not None:
+        # At most the name read in GiB; a typed digit or a unit would leave the range.
+        assert 0.97 < gpu["hbm_usable_bytes"] / gpu["hbm_bytes"] <= 2**30 / 1e9
 
 
 def test_the_h100_ridge_is_295_flops_a_byte():
@@ -277,6 +288,26 @@ def test_prefill_utilization_follows_from_the_measured_times():
         peak = gpus * value("hardware.h200_sxm.fp8_flops_per_s")
         share = (linear + attention) / (seconds * peak)
         assert measured(f"llama_70b_h200_tp{gpus}_prefill_mfu") == pytest.approx(share, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("case", "model", "gpus"),
+    [
+        ("qwen3_235b_4xh100_vllm", "qwen3_235b_a22b", 4),
+        ("qwen3_235b_4xh100_sglang", "qwen3_235b_a22b", 4),
+        ("kimi_k2_thinking_tp8", "kimi_k2", 1),  # every GPU holds the whole latent
+        ("kimi_k2_tp8_sglang", "kimi_k2", 1),
+    ],
+)
+def test_tokens_in_a_log_follow_from_the_memory_beside_them(case, model, gpus):
+    per_token = measured(f"case_{case}_kv_bytes") * gpus / measured(f"case_{case}_tokens")
+    assert per_token == pytest.approx(value(f"models.{model}.kv_bytes_per_token"), rel=0.015)
+
+
+@pytest.mark.parametrize("gpu", ["h100", "l40s", "b200"])
+def test_a_process_sees_a_little_less_memory_than_the_driver(gpu):
+    seen, shown = (measured(f"memory_{gpu}_{who}_bytes") for who in ("process", "driver"))
+    assert 0.98 < seen / shown < 1
 
 
 def test_weight_updates_follow_from_the_model_table():
