@@ -5,6 +5,7 @@
 #   make test         everything that CI runs
 #   make browser      find the browser for the tests, or install it (Debian)
 #   make lab          the chapters in JupyterLab
+#   make calibrate    fit the constants of the engines again, and their errors
 #   make bench        time the estimates, the build and the pages
 #   make record-gpu   time the demo kernels on this machine's GPU (see demos.mk)
 #   make catalogues   update locale/ after a change of the English text
@@ -22,7 +23,7 @@ PIP := PIP_CONSTRAINT=/dev/null $(BIN)/python -m pip --disable-pip-version-check
 .DEFAULT_GOAL := serve
 include demos.mk
 
-.PHONY: serve book test lint browser lab bench catalogues clean
+.PHONY: serve book test lint browser lab calibrate bench catalogues clean
 .DELETE_ON_ERROR:
 
 serve: book
@@ -48,6 +49,10 @@ browser:
 
 lab: $(STAMP)
 	$(BIN)/jupyter lab --notebook-dir=. chapters
+
+calibrate: $(STAMP)
+	$(BIN)/python tools/calibrate.py
+	$(BIN)/python tools/checksums.py
 
 bench: $(STAMP)
 	CHROMIUM="$$(bash tools/find_browser.sh)" $(BIN)/python tools/bench.py

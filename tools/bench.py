@@ -27,6 +27,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 from served import SITE, served  # noqa: E402
 
 from widgets import estimates, load  # noqa: E402
+from widgets.book import validation  # noqa: E402
 
 CHAPTER, SLOWEST = "chapters/moe_serving.html", "chapters/autoscaling.html"
 LOADS, MOVES = 9, 80
@@ -246,6 +247,21 @@ JS = """async ([code, count]) => {
 }"""
 
 
+def errors() -> None:
+    """Median errors of TPOT against the runs that the constants were not fitted to."""
+    compared = validation.comparison()
+    unseen = compared.where(np.asarray(compared.runs["held_out"]))
+    found, dense = unseen.errors(), np.asarray(unseen.runs["dense"])
+    budget("all", 100 * validation.median_error(found), 13.5, "%", digits=1)
+    budget("dense models", 100 * validation.median_error(found[dense]), 12, "%", digits=1)
+    for name, chosen in validation.groups(unseen, found).items():
+        most = 20 if name.startswith("family") else 100
+        size = 100 * validation.median_error(chosen)
+        budget(f"{name} ({len(chosen)} runs)", size, most, "%", digits=1)
+    plain = validation.median_error(unseen.errors(**validation.textbook()))
+    print(f"  with the data sheet's constants {100 * plain:.1f} %")
+
+
 def javascript_evaluations(browser) -> None:
     page = browser.new_page()
     for name in estimates():
@@ -322,6 +338,8 @@ def main() -> None:
         browser.close()
     print("Evaluation in Python")
     evaluations()
+    print("How far off: TPOT against runs kept out of the fit")
+    errors()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from .engine.expression import (
     sum_over,
     where,
 )
+from .facts.choices import engine, hardware, model
 from .facts.sources import Preset, from_row, given, judgement, rounded, spread
 from .facts.tables import frame, row
 from .show.bindings import sweep
@@ -36,7 +37,7 @@ __all__ = [
     "Arrow", "Assume", "Axis", "Bars", "Box", "Curve", "Diagram", "Estimate", "EstimateError",
     "Figure", "Gives", "Heat", "Here", "Limit", "Line", "Measured", "Preset", "Requires",
     "Results", "Series", "Table", "TimeLine", "argmax", "at_least", "at_most", "ceil",
-    "constant", "estimate", "estimates", "exp", "floor", "frame", "from_row", "given", "interp",
-    "judgement", "load", "log", "maximum", "minimum", "panel", "rounded", "row", "scan", "spread",
+    "constant", "engine", "estimate", "estimates", "exp", "floor", "frame", "from_row", "given",
+    "hardware", "interp", "judgement", "load", "log", "maximum", "minimum", "model", "panel", "rounded", "row", "scan", "spread",
     "sqrt", "sum_over", "sweep", "where",
 ]  # fmt: skip

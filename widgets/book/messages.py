@@ -57,6 +57,7 @@ def _estimate_messages(estimate: Estimate) -> Iterable[str]:
             g.made_of,
             g.answers,
             g.none,
+            *g.words,
             *(g.chip or ()),
             g.meaning,
             *(g.verdict or ()),

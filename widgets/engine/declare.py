@@ -158,6 +158,7 @@ class Gives:
     answers: the question it belongs to, a heading of the list of results.
     decision: something bought or set; held at today's value when draws ask whether it suffices.
     none: the words in place of a nought that stands for "cannot be had".
+    words: a result that names one of these; its value is the place among them, from 1.
     """
 
     value: Any
@@ -179,6 +180,7 @@ class Gives:
     answers: str = ""
     decision: bool = False
     none: str = ""
+    words: tuple[str, ...] = ()
     name: str = ""
 
     @property

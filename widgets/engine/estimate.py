@@ -287,6 +287,8 @@ class Estimate:
                 return translate("yes") if value else translate("no"), ""
             if declared.none and value == 0:
                 return translate(declared.none), ""
+            if declared.words:
+                return translate(declared.words[int(value) - 1]), ""
         beside = [
             values.get(x, results.get(x)) if isinstance(x, str) else x
             for x in self.limits.get(name, ())

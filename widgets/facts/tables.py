@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import json
 import math
 import tomllib
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 TABLES = (
     "hardware",
     "models",
+    "shapes",
+    "engines",
+    "validation",
     "measurements",
     "mooncake_lru_hit_rate",
     "azure_llm_2023_per_minute",
@@ -116,6 +120,14 @@ def frame(name: str) -> pandas.DataFrame:
 
     data = pandas.DataFrame(table(name), columns=list(manifest(name)["columns"]))
     return data.set_index("key") if "key" in data.columns else data
+
+
+@cache
+def configs() -> dict[str, dict[str, Any]]:
+    """Structural fields of public `config.json` files by key: name, config, and what the model's
+    card says. Source and licence stand in `data/shapes.toml`.
+    """
+    return json.loads((resource("data") / "configs.json").read_text("utf-8"))
 
 
 def anchor(path: str) -> str:

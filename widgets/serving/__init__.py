@@ -13,14 +13,30 @@ from .constants import (
     TOKENS_PER_MILLION,
 )
 from .cost import units_n_plus_1, units_needed, usd_per_million
-from .memory import kv_bytes_per_token_gqa, kv_bytes_per_token_mla
+from .memory import (
+    bytes_for_kv,
+    kv_bytes_at,
+    kv_bytes_per_token_gqa,
+    kv_bytes_per_token_mla,
+    kv_copies,
+    weight_bytes_per_gpu,
+)
 from .queues import in_flight, waiting_factor
-from .step import causal_attention_flops, compute_rate, linear_flops, roofline_s
+from .step import (
+    awake_experts,
+    causal_attention_flops,
+    collective_s,
+    compute_rate,
+    launch_s,
+    linear_flops,
+    roofline_s,
+)
 
 __all__ = [
     "BITS_PER_BYTE", "FLOPS_PER_MAC", "HOURS_PER_DAY", "SECONDS_PER_HOUR", "TOKENS_PER_MILLION",
-    "at_trace_traffic", "causal_attention_flops", "compute_rate", "in_flight",
-    "kv_bytes_per_token_gqa", "kv_bytes_per_token_mla", "linear_flops", "lru_hit_table",
+    "at_trace_traffic", "awake_experts", "bytes_for_kv", "causal_attention_flops", "collective_s",
+    "compute_rate", "in_flight", "kv_bytes_at", "kv_bytes_per_token_gqa",
+    "kv_bytes_per_token_mla", "kv_copies", "launch_s", "linear_flops", "lru_hit_table",
     "roofline_s", "transfer_s", "units_n_plus_1", "units_needed", "usd_per_million",
-    "waiting_factor",
+    "waiting_factor", "weight_bytes_per_gpu",
 ]  # fmt: skip

@@ -107,6 +107,7 @@ def _result_spec(estimate: Estimate, g: Gives) -> dict[str, Any]:
         "made_of": translate(g.made_of),
         "answers": translate(g.answers),
         "none": translate(g.none),
+        "words": [translate(word) for word in g.words],
         "decision": g.decision,
         "meaning": translate(g.meaning),
         "unit": g.unit,

@@ -60,7 +60,7 @@ const isShare = (display) => display.ladder.length === 1 && display.ladder[0][1]
 /** How a value stands against another: "+44%", "+33 points", "12×"; "" when it is the same. */
 export function changeText(entry, now, base, strings, short = false) {
   if (typeof now === "boolean" || now === base || !Number.isFinite(now) || !Number.isFinite(base)) return "";
-  if (entry.none && (now === 0 || base === 0)) return "";
+  if (entry.none && (now === 0 || base === 0) || entry.words?.length) return "";
   const signed = (size, digits) => (size < 0 ? MINUS : "+") + Math.abs(size).toFixed(digits);
   if (isShare(entry.display)) {
     const points = (now - base) * 100, text = signed(points, Math.abs(points) < 0.95 ? 1 : 0);

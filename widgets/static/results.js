@@ -22,7 +22,7 @@ export function outputView(store, entry, className = "ep-output") {
     setText(number, parts.number);
     setText(unit, parts.unit);
     setAttribute(node, "data-value", dataValue(store.results[entry.name]));
-    node.classList.toggle("is-words", Boolean(entry.none) && store.results[entry.name] === 0);
+    node.classList.toggle("is-words", Boolean(entry.words?.length || entry.none && store.results[entry.name] === 0));
   });
 }
 

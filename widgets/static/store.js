@@ -199,6 +199,7 @@ export function partsOf(store, name, at = store) {
   const value = name in values ? values[name] : results[name];
   if (typeof value === "boolean") return { number: store.strings[value ? "yes" : "no"], unit: "" };
   if (entry.none && value === 0) return { number: entry.none, unit: "" };
+  if (entry.words?.length) return { number: entry.words[value - 1], unit: "" };
   const limits = (store.spec.limits[name] ?? [])
     .map((one) => (typeof one === "string" ? values[one] ?? results[one] : one))
     .filter((one) => typeof one === "number");
