@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..engine.estimate import Estimate
+from ..engine.estimate import TEXTBOOK, Estimate
 from ..engine.units import LABELS, PLURALS, labels
 from ..show.panel import NO_SCRIPT
 from ..show.words import GROUP_TITLES, STRINGS
@@ -40,12 +40,13 @@ def messages(page: str) -> list[str]:
 
 
 _PANEL_WORDS = (
-    "Textbook", "Results at the defaults", "Assumptions", NO_SCRIPT,
+    *TEXTBOOK, "Results at the defaults", "Assumptions", NO_SCRIPT,
 )  # fmt: skip
 
 
 def _estimate_messages(estimate: Estimate) -> Iterable[str]:
     yield estimate.title
+    yield from estimate.defaults
     for a in estimate.assumptions.values():
         yield from (a.label, a.short, a.meaning, a.idle, *(label for _, label in a.display.ladder))
         if a.source is not None:

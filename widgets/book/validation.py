@@ -50,7 +50,8 @@ class Comparison:
 
 def comparison() -> Comparison:
     """All runs within a node."""
-    runs = serving_runs().query("gpus <= @NODE_GPUS").reset_index(drop=True)
+    everything = serving_runs()
+    runs = everything.loc[everything["gpus"] <= NODE_GPUS].reset_index(drop=True)
     each = [assumptions_of(one) for one in runs.to_dict("records")]
     inputs = {name: np.array([one[name] for one in each], float) for name in each[0]}
     defaults = {name: a.default for name, a in load("instance").assumptions.items()}

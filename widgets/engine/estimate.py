@@ -93,6 +93,9 @@ def unknown(name: str, known: Any, what: str) -> str:
     return f"{what} {name!r}.{hint}"
 
 
+TEXTBOOK = ("Textbook", "The textbook values.")
+
+
 class Estimate:
     """A traced estimate. Call it: `estimate(request_rate=1000)["prefill_gpus"]`."""
 
@@ -102,8 +105,10 @@ class Estimate:
         name: str,
         title: str,
         presets: Sequence[Preset] = (),
+        defaults: tuple[str, str] = TEXTBOOK,
     ):
         self.function, self.name, self.title = function, name, title
+        self.defaults = defaults
         self.assumptions = _declared(function)
         leaves = {key: assumption(key) for key in self.assumptions}
         results = function(**leaves)
@@ -400,16 +405,18 @@ def estimate(
     title: str = "",
     page: str = "",
     presets: Sequence[Preset] = (),
+    defaults: tuple[str, str] = TEXTBOOK,
 ) -> Any:
     """Decorator that turns a function of assumptions into an Estimate.
 
     page: name of the chapter for a small toolbox estimate, which is then called
     "page.function"; a chapter's own estimate leaves it out.
+    defaults: what the default values are called among the presets, and the note beside them.
     """
 
     def decorate(function: Callable[..., Results]) -> Estimate:
         name = f"{page}.{function.__name__}" if page else function.__name__
         words = title or function.__name__.replace("_", " ").capitalize()
-        return Estimate(function, name, words, presets)
+        return Estimate(function, name, words, presets, defaults)
 
     return decorate(function) if function is not None else decorate

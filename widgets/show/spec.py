@@ -121,7 +121,8 @@ def _result_spec(estimate: Estimate, g: Gives) -> dict[str, Any]:
 
 
 def _preset_specs(estimate: Estimate) -> list[dict[str, Any]]:
-    textbook = {"key": "textbook", "label": translate("Textbook"), "values": {}, "note": ""}
+    label, note = (translate(words) for words in estimate.defaults)
+    textbook = {"key": "textbook", "label": label, "values": {}, "note": note}
     measured = [
         {
             "key": p.key,

@@ -30,7 +30,6 @@ STRINGS: dict[str, str] = {
     "against_b_list": "Against B:",
     "and_more": "and {n} more",
     "a_is_b": "A and B are the same. Move an assumption.",
-    "textbook_note": "The textbook values.",
     # an assumption
     "assumptions": "Assumptions",
     "value": "Value",

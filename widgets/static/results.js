@@ -122,7 +122,7 @@ export function statusView(store, { bring, presetNow }) {
 }
 
 function noteOf(store, preset) {
-  const text = fillTemplate(preset.note, store) || store.strings.textbook_note;
+  const text = fillTemplate(preset.note, store);
   return preset.href ? [text, " ", h("a", { href: preset.href }, store.strings.source)] : [text];
 }
 
