@@ -46,7 +46,7 @@ _PANEL_WORDS = (
 
 def _estimate_messages(estimate: Estimate) -> Iterable[str]:
     yield estimate.title
-    yield from estimate.defaults
+    yield from () if estimate.defaults == TEXTBOOK else estimate.defaults
     for a in estimate.assumptions.values():
         yield from (a.label, a.short, a.meaning, a.idle, *(label for _, label in a.display.ladder))
         if a.source is not None:
