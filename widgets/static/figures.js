@@ -1,6 +1,6 @@
 /** Figures: Plotly figures and diagrams that follow a store. */
 import { compileFigure, readBindings, roleColor, roleVariable } from "./bindings.js";
-import { h, nextFrame, setAttribute, setText } from "./dom.js";
+import { h, nextFrame, reachWhileScrolling, setAttribute, setText } from "./dom.js";
 import { nearestStop, fillTemplate } from "./store.js";
 
 const NARROW_PX = 560, DIRECT_PX = 330; // a diagram stands upright below; lines in a panel are labelled above
@@ -277,8 +277,7 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true,
   const key = keyView(figure.wide.data ?? []);
   if (key) {
     plot.before(key);
-    // On a phone the key scrolls sideways; the keyboard must reach it while it does, and not else.
-    new ResizeObserver(() => setAttribute(key, "tabindex", key.scrollWidth > key.clientWidth + 1 ? "0" : null)).observe(key);
+    new ResizeObserver(() => reachWhileScrolling(key)).observe(key); // it does on a phone
   }
   const labels = plotLabels(host, plot);
   let near = false, drawn = null, stale = true, Plotly = null, failed = false; // near: in sight or almost
