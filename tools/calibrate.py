@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from widgets import load
 from widgets.book.validation import Comparison, comparison, groups, median_error, textbook
 from widgets.engine.expression import run
+from widgets.facts.runs import IDENTITY
 from widgets.facts.tables import manifest
 from widgets.paths import resource
 
@@ -115,12 +116,27 @@ def rows_of_validation(
     median("held_out_moe", errors[~dense], "kept out of the fit, models with experts")
     median("fit", seen.errors(**changes(constants, seen)), "seen by the fit")
     median("textbook", unseen.errors(**textbook()), "kept out of the fit, data sheet's constants")
+    row("versions_apart", "Longer on the slower of two versions", versions_apart(), "same test")
     for name, chosen in groups(unseen, errors).items():
         median(name, chosen, f"kept out of the fit, {name.partition('_')[2]}")
     for name, value in textbook().items():
         without = unseen.errors(**{**fitted, name: value})
         row(f"without_{name}", "Median error of TPOT", median_error(without), f"without {name}")
     return found
+
+
+def versions_apart() -> float:
+    """What the slower of two versions of an engine adds to TPOT: the median over the tests that
+    ran on more than one.
+    """
+    runs = comparison().runs
+    test = [name for name in IDENTITY if name != "engine_version"]
+    ratios = [
+        float(same["tpot_ms"].max() / same["tpot_ms"].min())
+        for _, same in runs.groupby(test)
+        if same["engine_version"].nunique() > 1
+    ]
+    return float(np.median(ratios)) - 1
 
 
 def rounded(value: float, digits: int = 3) -> float:
