@@ -26,12 +26,6 @@ export function setAttribute(node, name, value) {
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
 
-/** A box that scrolls sideways must be reached by keyboard, and only while it does. */
-export function reachWhileScrolling(box) {
-  const scrolls = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "hidden";
-  setAttribute(box, "tabindex", scrolls ? "0" : null);
-}
-
 /** A button with a class, its content and what a click does. */
 export function button(className, content, onClick = null, attributes = {}) {
   const node = h("button", { type: "button", class: className, ...attributes }, ...[content].flat());

@@ -1,6 +1,6 @@
 /** Figures: Plotly figures and diagrams that follow a store. */
 import { compileFigure, readBindings, roleColor, roleVariable } from "./bindings.js";
-import { h, nextFrame, reachWhileScrolling, setAttribute, setText } from "./dom.js";
+import { h, nextFrame, setAttribute, setText } from "./dom.js";
 import { nearestStop, fillTemplate } from "./store.js";
 
 const NARROW_PX = 560, DIRECT_PX = 330; // a diagram stands upright below; lines in a panel are labelled above
@@ -275,10 +275,7 @@ export function mountFigure(host, figure, store, { plotly, isShown = () => true,
     host.style.setProperty("--narrow-height", `${figure.narrow_height ?? figure.height}px`);
   }
   const key = keyView(figure.wide.data ?? []);
-  if (key) {
-    plot.before(key);
-    new ResizeObserver(() => reachWhileScrolling(key)).observe(key); // it does on a phone
-  }
+  if (key) plot.before(key);
   const labels = plotLabels(host, plot);
   let near = false, drawn = null, stale = true, Plotly = null, failed = false; // near: in sight or almost
 

@@ -1,5 +1,5 @@
 /** What a panel answers: the headline strip, verdicts as chips, the status line, the figures. */
-import { button, debounced, fillWord, h, icon, reachWhileScrolling, setAttribute, setText, uid } from "./dom.js";
+import { button, fillWord, h, icon, setAttribute, setText, uid } from "./dom.js";
 import { explanation, referenceValue } from "./explain.js";
 import { mountFigure } from "./figures.js";
 import { changeText } from "./format.js";
@@ -101,8 +101,6 @@ export const conflictOf = (store) => {
 export function statusView(store, { bring, presetNow }) {
   const { strings } = store;
   const node = h("p", { class: "ep-status" });
-  const measure = debounced(() => reachWhileScrolling(node), 200); // its layout must not cost a move
-  new ResizeObserver(measure).observe(node);
   let before = null;
   return store.bind(node, () => {
     const conflict = conflictOf(store), differing = store.differing(), preset = presetNow();
@@ -120,7 +118,6 @@ export function statusView(store, { bring, presetNow }) {
         ...differing.slice(0, 3).flatMap((one, i) => (i ? [" · ", item(one)] : [item(one)])),
         differing.length > 3 ? ` ${fillWord(strings.and_more, { n: differing.length - 3 })}` : "");
     }
-    measure();
   });
 }
 
