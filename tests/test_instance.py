@@ -205,8 +205,7 @@ def test_steps_that_people_measured(case, which, gpu, weights, engine_key, setti
 
 @pytest.fixture(scope="module")
 def unseen():
-    compared = validation.comparison()
-    return compared.where(np.asarray(compared.runs["held_out"]))
+    return validation.unseen()
 
 
 def test_the_table_of_errors_is_what_the_estimate_gives(unseen):

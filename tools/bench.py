@@ -249,8 +249,7 @@ JS = """async ([code, count]) => {
 
 def errors() -> None:
     """Median errors of TPOT against the runs that the constants were not fitted to."""
-    compared = validation.comparison()
-    unseen = compared.where(np.asarray(compared.runs["held_out"]))
+    unseen = validation.unseen()
     found, dense = unseen.errors(), np.asarray(unseen.runs["dense"])
     budget("all", 100 * validation.median_error(found), 13.5, "%", digits=1)
     budget("dense models", 100 * validation.median_error(found[dense]), 12, "%", digits=1)

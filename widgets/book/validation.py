@@ -59,6 +59,12 @@ def comparison() -> Comparison:
     return Comparison(runs, inputs | rest, np.asarray(runs["tpot_ms"]) / 1000)
 
 
+def unseen() -> Comparison:
+    """The runs that the constants were not fitted to."""
+    compared = comparison()
+    return compared.where(np.asarray(compared.runs["held_out"]))
+
+
 def textbook() -> dict[str, float]:
     """The constants of a data sheet, as changes."""
     return {name: engine("textbook")[name] for name in CONSTANTS}
