@@ -24,7 +24,7 @@ from .engine.expression import (
     sum_over,
     where,
 )
-from .facts.choices import engine, hardware, model
+from .facts.choices import engine, hardware, model, with_units
 from .facts.sources import Preset, from_row, given, judgement, rounded, spread
 from .facts.tables import frame, row
 from .show.bindings import sweep
@@ -39,5 +39,5 @@ __all__ = [
     "Results", "Series", "Table", "TimeLine", "argmax", "at_least", "at_most", "ceil",
     "constant", "engine", "estimate", "estimates", "exp", "floor", "frame", "from_row", "given",
     "hardware", "interp", "judgement", "load", "log", "maximum", "minimum", "model", "panel", "rounded", "row", "scan", "spread",
-    "sqrt", "sum_over", "sweep", "where",
+    "sqrt", "sum_over", "sweep", "where", "with_units",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
+from ..engine.expression import Node, constant
 from .shapes import shape_of
 from .tables import configs, table
 
@@ -107,6 +108,40 @@ def engine(key: str) -> dict[str, float]:
     """
     row = known(key, _keyed("engines"), "engine")
     return {name: value for name, value in row.items() if isinstance(value, float)}
+
+
+UNITS = {
+    "parameters": "parameter",
+    "active_parameters": "parameter",
+    "expert_parameters": "parameter/expert",
+    "experts": "expert/layer",
+    "experts_per_token": "expert/token",
+    "layers": "layer",
+    "window_tokens": "token",
+    "state_bytes_per_request": "byte/request",
+    "attention_flops_per_pair": "flop/pair",
+    "bytes_per_parameter": "byte/parameter",
+    "bytes_per_expert_parameter": "byte/parameter",
+    "kv_bytes_per_token": "byte/token",
+    "window_kv_bytes_per_token": "byte/token",
+    "gpus_per_node": "gpu",
+    "peak_flops_per_gpu": "flop/s/gpu",
+    "hbm_bytes_per_gpu": "byte/gpu",
+    "hbm_bytes_per_s_per_gpu": "byte/s/gpu",
+    "link_bytes_per_s_per_gpu": "byte/s/gpu",
+    "network_bytes_per_s_per_gpu": "byte/s/gpu",
+    "layer_overhead_s": "s",
+    "sequence_overhead_s": "s",
+    "collective_latency_s": "s",
+    "network_latency_s": "s",
+    "ttft_fixed_s": "s",
+}
+"""Units of what a choice fills; what is not here is a share or a bare count."""
+
+
+def with_units(values: Mapping[str, float]) -> dict[str, Node]:
+    """The values of choices as constants of an estimate, each with its name and its unit."""
+    return {name: constant(value, UNITS.get(name, ""), name) for name, value in values.items()}
 
 
 def known(key: str, choices: Mapping[str, Any], what: str) -> Any:
