@@ -16,7 +16,7 @@ PANEL = (
     "dom", "format", "analysis", "store", "typed", "bindings", "figures", "controls", "explain",
     "popover", "results", "draws", "tools", "take", "panel",
 )  # fmt: skip
-PAGE = (*PANEL, "address", "dock", "prose", "page")
+PAGE = (*PANEL, "address", "dock", "prose", "validation", "page")
 KERNEL = (*PANEL, "kernel")
 WORKER = ("analysis", "worker")
 MODULES = tuple(dict.fromkeys((*PAGE, *KERNEL, *WORKER)))

@@ -21,6 +21,7 @@ from sphinx.environment.adapters.toctree import document_toc
 
 from ...language import catalogue
 from ...show.spec import spec_script
+from .. import validation_page
 from ..loader import all_estimates, load
 from . import roles
 from .translation import interface_text
@@ -86,7 +87,8 @@ def complete_context(
     context["source_links"] = source_links(app, page)
     context["description"] = description(doctree)
     context["is_live"] = "data-estimate" in body or "data-calculators" in body
-    context["estimate_names"] = " ".join(all_estimates()) if context["is_live"] else ""
+    names = (*all_estimates(), validation_page.NAME)
+    context["estimate_names"] = " ".join(names) if context["is_live"] else ""
     context["translations_script"] = app.config.language != "en"
 
 
