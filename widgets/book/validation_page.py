@@ -55,10 +55,10 @@ WORDS = {
     "validation_all": "all",
     "validation_measured": "Measured TPOT, ms",
     "validation_estimated": "Estimated TPOT, ms",
-    "validation_within": "±25%",
-    "validation_twice": "twice",
-    "validation_half": "half",
+    "validation_within": "within 25%",
+    "validation_twice": "half and twice",
     "validation_load": "{requests} in flight, {input} tokens in, {output} out",
+    "group_method": "Constants",
     "validation_hover": "measured %{x} ms, estimate %{y:.3g} ms",
 }
 LABELS = {"engine": "engine", "tp": "tensor parallelism", "model": "model", "gpu": "GPU"}
@@ -230,7 +230,7 @@ def spec() -> dict[str, Any]:
 
 def _result(name: str) -> dict[str, Any]:
     label, meaning = (translate(text) for text in RESULTS[name])
-    display = display_for("", show="%", digits=3).spec()
+    display = display_for("", show="%", digits=2).spec()
     return _plain(name, label, meaning, display) | {"headline": True}
 
 
@@ -299,7 +299,7 @@ class Scatter:
 
 
 def _static_table() -> str:
-    display = display_for("", show="%", digits=3)
+    display = display_for("", show="%", digits=2)
     sets = {SHEET: results(data_sheet()), FITTED: results(fitted())}
     head = "".join(f'<th scope="col">{escape(translate(RESULTS[r][0]))}</th>' for r in RESULTS)
     body = ""

@@ -14,7 +14,7 @@ import { fullText } from "./store.js";
 
 const QUARTER = 0.25, TWICE = 2;
 const NARROW_PLOT_PX = 480;
-const X_MS = [1.8, 260], Y_MS = [0.15, 600]; // a test holds the defaults of all runs inside
+const X_MS = [1.8, 260], Y_MS = [0.15, 700]; // a test holds the defaults of all runs inside
 const ROLES = ["decode", "network", "prefill", "control", "memory", "measured", "storage", "text"];
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "star"];
 const GLYPHS = ["●", "■", "◆", "▲", "✚", "✖", "▼", "★"];
@@ -98,22 +98,15 @@ function picker(label, options, onChange) {
 const along = (factor) => ({ x: [...X_MS], y: X_MS.map((x) => x * factor) });
 const reversed = ({ x, y }) => ({ x: x.toReversed(), y: y.toReversed() });
 
-function guides(color, strings) {
+function guides(color) {
   const low = along(1 - QUARTER), high = reversed(along(1 + QUARTER));
   const line = (factor, dash, role) => ({
     ...along(factor), mode: "lines", hoverinfo: "skip", line: { color: color(role), width: 1, dash },
   });
-  const words = [[1 + QUARTER, "validation_within"], [TWICE, "validation_twice"], [1 / TWICE, "validation_half"]];
-  return {
-    traces: [
-      { x: [...low.x, ...high.x], y: [...low.y, ...high.y], mode: "lines", fill: "toself", hoverinfo: "skip", line: { width: 0 }, fillcolor: color("accent", 0.14) },
-      line(TWICE, "dash", "muted"), line(1 / TWICE, "dash", "muted"), line(1, "solid", "accent"),
-    ],
-    annotations: words.map(([factor, word]) => ({
-      x: Math.log10(X_MS[1]), y: Math.log10(X_MS[1] * factor), text: strings[word], showarrow: false, xanchor: "right",
-      yanchor: factor > 1 ? "bottom" : "top", yshift: factor > 1 ? 2 : -2, font: { size: 11.5, color: color("muted") },
-    })).filter(({ text }) => text),
-  };
+  return [
+    { x: [...low.x, ...high.x], y: [...low.y, ...high.y], mode: "lines", fill: "toself", hoverinfo: "skip", line: { width: 0 }, fillcolor: color("accent", 0.18) },
+    line(TWICE, "dash", "muted"), line(1 / TWICE, "dash", "muted"), line(1, "solid", "accent"),
+  ];
 }
 
 /** Every decade, and between them twos and fives where there is room. */
@@ -150,11 +143,9 @@ function describe({ labels, columns }, strings, i) {
 }
 
 /** The scatter in `host`: `show()` after a change of colours or runs, the rest by itself. */
-function mountScatter(host, store, { plotly }) {
+function mountScatter(host, key, store, { plotly }) {
   const { strings, module } = store, { data } = module;
-  const key = h("ul", { class: "ep-key" }), plot = h("div", { class: "estimate-plot", role: "img" });
-  const caption = h("figcaption");
-  host.append(key, plot, caption);
+  const plot = host.appendChild(h("div", { class: "estimate-plot", role: "img" }));
   const shown = { by: "engine", all: false };
   let Plotly = null, near = false, traces = null, stale = true, failed = false;
 
@@ -167,24 +158,22 @@ function mountScatter(host, store, { plotly }) {
     const now = module.estimates(store.values);
     return groups.map(({ runs }) => runs.map((i) => now[i] * 1000));
   };
-  const speak = () => {
-    const text = sentence(store);
-    setText(caption, text);
-    setAttribute(plot, "aria-label", `${strings.validation_figure}. ${text}`);
-  };
-  const writeKey = () => key.replaceChildren(...members().map(({ k, name, runs }) => h("li", {},
-    h("span", { "aria-hidden": "true", style: `color: ${roleVariable(ROLES[k])}` }, GLYPHS[k]), `${name} (${runs.length})`)));
+  const mark = (role, content, className = "") => h("span", { class: className, "aria-hidden": "true", style: `color: ${roleVariable(role)}` }, content);
+  const writeKey = () => key.replaceChildren(
+    ...members().map(({ k, name, runs }) => h("li", {}, mark(ROLES[k], GLYPHS[k]), `${name} (${runs.length})`)),
+    h("li", {}, mark("accent", "", "ep-mark is-bar validation-band"), strings.validation_within),
+    h("li", {}, mark("muted", "", "ep-mark is-dash"), strings.validation_twice));
 
   function drawWhole() {
     const color = (role, alpha) => roleColor(host, role, alpha);
-    const groups = members(), ys = heights(groups), { traces: under, annotations } = guides(color, strings);
+    const groups = members(), ys = heights(groups), under = guides(color);
     const clouds = groups.map(({ runs, k, name }, n) => ({
       name, x: runs.map((i) => data.tpot_ms[i]), y: ys[n], mode: "markers", type: "scatter",
       text: runs.map((i) => describe(data, strings, i)), hovertemplate: `%{text}<br>${strings.validation_hover}<extra></extra>`,
       marker: { symbol: SYMBOLS[k], size: 6.5, color: color(ROLES[k], 0.72), line: { width: 0.5, color: color("background") } },
     }));
     traces = { groups, first: under.length, width: plot.clientWidth };
-    const layout = { ...layoutOf(host, color, strings, Math.floor(plot.clientWidth), plot.clientHeight), annotations };
+    const layout = layoutOf(host, color, strings, Math.floor(plot.clientWidth), plot.clientHeight);
     return Plotly.react(plot, [...under, ...clouds], layout, { displayModeBar: false, responsive: false, doubleClick: false, scrollZoom: false });
   }
   function moveClouds() {
@@ -214,7 +203,11 @@ function mountScatter(host, store, { plotly }) {
   new IntersectionObserver((seen) => { near = seen.at(-1).isIntersecting; nextFrame(draw); }, { rootMargin: "200px 0px" }).observe(host);
   new ResizeObserver(() => nextFrame(draw)).observe(plot);
   onTheme(anew);
-  store.bind(caption, () => { speak(); stale = true; nextFrame(draw); });
+  store.bind(plot, () => {
+    setAttribute(plot, "aria-label", `${strings.validation_figure}. ${sentence(store)}`);
+    stale = true;
+    nextFrame(draw);
+  });
   writeKey();
   return {
     show(changes) {
@@ -234,14 +227,17 @@ export function mountValidation(root, store, { plotly, move }) {
   const reset = store.bind(button("ep-button", strings.reset, () => move(store.defaults, null)), (node) => { node.disabled = !store.changed().length; });
   const figure = h("figure", { class: "estimate-figure ep-pane" });
   const by = Object.entries(module.data.labels).map(([key, { label }]) => [key, label]);
+  const key = h("ul", { class: "ep-key" }), words = h("p", { class: "validation-words" });
   const picks = h("div", { class: "validation-picks" },
     picker(strings.validation_colour, by, (value) => scatter.show({ by: value })),
-    picker(strings.validation_which, [["", strings.validation_held_out], ["all", strings.validation_all]], (value) => scatter.show({ all: value === "all" })));
+    picker(strings.validation_which, [["", strings.validation_held_out], ["all", strings.validation_all]], (value) => scatter.show({ all: value === "all" })), key);
   root.prepend(h("div", { class: "ep" }, h("div", { class: "ep-card" },
     h("div", { class: "ep-bar" }, h("p", { class: "ep-title" }, spec.title), presetButtons(store, move), h("span", { class: "ep-space" }), reset),
+    picks,
     h("div", { class: "ep-body" },
-      h("div", { class: "ep-out" }, stripView(store, explain), picks, figure), controlsView(store, { move, explain })))));
-  const scatter = mountScatter(figure, store, { plotly });
+      h("div", { class: "ep-out" }, stripView(store, explain), figure), controlsView(store, { move, explain })),
+    store.bind(words, () => setText(words, sentence(store))))));
+  const scatter = mountScatter(figure, key, store, { plotly });
   root.classList.add("is-mounted");
   store.bind(root, () => {
     setAttribute(root, "data-median", String(store.results.median_error));
