@@ -12,7 +12,7 @@ import numpy as np
 
 from ..engine.expression import run
 from ..facts.choices import engine
-from ..facts.runs import NODE_GPUS, assumptions_of, serving_runs
+from ..facts.runs import IDENTITY, NODE_GPUS, assumptions_of, serving_runs
 from .loader import load
 
 if TYPE_CHECKING:
@@ -68,6 +68,16 @@ def unseen() -> Comparison:
 def textbook() -> dict[str, float]:
     """The constants of a data sheet, as changes."""
     return {name: engine("textbook")[name] for name in CONSTANTS}
+
+
+def siblings() -> np.ndarray:
+    """For each run that the constants were not fitted to: whether the fit saw the same test at
+    another concurrency."""
+    runs = comparison().runs
+    test = [name for name in IDENTITY if name not in ("concurrency", "engine_version")]
+    seen = set(runs.loc[~runs["held_out"], test].itertuples(index=False, name=None))
+    kept_out = runs.loc[runs["held_out"], test].itertuples(index=False, name=None)
+    return np.array([run in seen for run in kept_out])
 
 
 def median_error(errors: np.ndarray) -> float:
