@@ -10,7 +10,7 @@ import pytest
 from served import LANGUAGES
 from test_pages import complaints
 
-from widgets.book import validation, validation_page, validation_tables
+from widgets.book import estimates, published_page, validation, validation_page, validation_tables
 from widgets.facts.tables import row
 from widgets.language import translate
 from widgets.show.script import source
@@ -73,8 +73,8 @@ def test_the_frame_holds_every_run_at_both_presets():
     low_x, high_x, low_y, high_y = map(float, found.groups())
     compared = validation.comparison()
     assert low_x < compared.measured_s.min() * 1000 < compared.measured_s.max() * 1000 < high_x
-    for estimates in (compared.tpot_s(), compared.tpot_s(**validation.textbook())):
-        assert low_y < estimates.min() * 1000 < estimates.max() * 1000 < high_y
+    for found in (compared.tpot_s(), compared.tpot_s(**validation.textbook())):
+        assert low_y < found.min() * 1000 < found.max() * 1000 < high_y
 
 
 def test_tables_name_every_group_and_every_constant():
@@ -260,3 +260,86 @@ def test_what_the_addition_weighs():
         json.loads(re.search(r"data-validation-runs>(.*?)</script>", html).group(1))["count"]
         == 1301
     )
+
+
+# --- published measurements -------------------------------------------------------------------
+
+
+def test_every_row_says_its_source_and_is_computed_or_says_why_not():
+    from widgets.book import published
+    from widgets.engine.units import display_for
+
+    rows = published.measurements()
+    assert len({one.key for one in rows}) == len(rows) > 150
+    for one in rows:
+        assert one.repository and one.path and one.version and one.licence, one.key
+        assert one.grade in ("S", "S2"), one.key
+        assert one.address.startswith("https://") or one.grade == "S2" or "/" not in one.repository
+        assert (one.estimate is None) == bool(one.reason), one.key
+        assert (one.estimate is None) == (not one.compared), one.key
+        assert one.value > 0 and (one.estimate is None or one.estimate > 0), one.key
+        assert one.caveat in ("", "fitted", "preset", "input", "identity"), one.key
+        display_for(one.unit)
+    assert set(map(published_page.estimate_of, published.problems())) <= set(estimates())
+
+
+def test_estimates_of_published_rows_are_calls_of_the_chapters():
+    from widgets import engine, hardware, load, model
+    from widgets.book import published
+
+    found = {one.key: one for one in published.measurements()}
+    run = found["tpot_70b_h200_sxm_trtllm_tp4_1024_1024_c16"]
+    settings = {
+        "tensor_parallel": 4,
+        "input_tokens": 1024,
+        "output_tokens": 1024,
+        "concurrency": 16,
+    }
+    choice = model("llama_3_1_70b", weights="fp8", kv="fp8") | hardware("h200_sxm", weights="fp8")
+    for name, value in (("textbook", run.textbook), ("trtllm", run.calibrated)):
+        assert value == load("instance")(**choice, **engine(name), **settings).tpot_s
+    pool = found["mooncake_xfer_qwen3_8b_8192"]
+    wanted = load("kv_cache_pool")(
+        context_tokens=8192, kv_bytes_per_token=147456, dram_read_bytes_per_s=2e11
+    )
+    assert pool.textbook == wanted.dram_read_s
+    assert (
+        found["maskbench_forced_glaive"].textbook
+        == load("structured_output").assumptions["forced_share"].default
+    )
+
+
+def test_rows_that_were_fitted_confirm_nothing():
+    from widgets.book import published
+
+    rows = [one for one in published.measurements() if "aiconfigurator" in one.repository]
+    fitted = {one.key for one in rows if one.caveat == "fitted"}
+    run, sibling = (f"tpot_70b_h200_sxm_trtllm_tp4_1024_1024_c{size}" for size in (64, 16))
+    assert run in fitted and sibling not in fitted
+    assert fitted and not any(one.confirms for one in rows if one.key in fitted)
+    counted = published.problems()["single_instance"]
+    assert published.median(counted, "calibrated") < published.median(counted, "textbook") / 2
+
+
+def test_settings_that_cannot_be_read_name_the_row():
+    from widgets.book import published
+
+    for result, settings in (
+        ("instance: no_such_result", ""),
+        ("instance: tpot_s", "tensor_paralel=8"),
+        ("instance: tpot_s", "gpu=h1000"),
+        ("instance: __import__('os')", ""),
+        ("nothing: tpot_s", ""),
+    ):
+        with pytest.raises(published.UnreadableSettings, match="a_row"):
+            published._evaluated("a_row", result, settings)
+
+
+def test_every_measurement_is_on_the_page(opened):
+    from widgets.book import published
+
+    page = opened(PAGE)
+    for problem, rows in published.problems().items():
+        table = page.locator(f"#measured-{problem.replace('_', '-')}")
+        assert table.locator("tbody tr").count() == len(rows)
+    assert page.locator("details.folded[id^=measured] a[href^='https://']").count() > 100
