@@ -86,6 +86,26 @@ def test_tables_name_every_group_and_every_constant():
     assert 0 < seen.sum() < len(seen) == row("validation.held_out_runs").value
 
 
+def test_what_the_sentences_say_of_the_runs_holds():
+    """Eight models, five GPUs, three engines; the layer overheads alone remove half of the error;
+    most kept-out runs have a sibling; GB200 agrees with one request in flight, and not with two."""
+    runs = validation.comparison().runs
+    assert [runs[name].nunique() for name in ("family", "system", "engine")] == [8, 5, 3]
+    sheet, fitted = validation_page.data_sheet(), validation_page.fitted()
+    overheads = {name: fitted[name] for name in fitted if name.startswith("layer_overhead")}
+    part = validation_page.results(sheet | overheads)["median_error"]
+    assert 0.4 < part / validation_page.results(sheet)["median_error"] < 0.6
+    assert validation.siblings().mean() > 0.6
+    kept_out = validation.unseen()
+    rack = kept_out.where(np.asarray(kept_out.runs["system"] == "gb200"))
+    alone = np.asarray(rack.runs["concurrency"] == 1)
+    assert rack.runs["family"].nunique() == 1
+    assert np.abs(rack.errors()[alone]).max() < 0.05
+    assert rack.errors()[np.asarray(rack.runs["concurrency"] == 2)].max() < -0.5
+    crowded = rack.errors()[np.asarray(rack.runs["concurrency"] > 200)]
+    assert len(crowded) == 2 and crowded.min() > 2
+
+
 # --- in a browser -----------------------------------------------------------------------------
 
 

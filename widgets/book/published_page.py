@@ -78,7 +78,7 @@ def _folded(problem: str, rows: list[Measurement]) -> str:
     title = escape(translate(load(estimate_of(problem)).title))
     numbers = ("measured", "textbook", "calibrated", "error")
     heads = [_head("measurement"), *(_head(name, "number") for name in numbers)]
-    heads += [_head(name) for name in ("by", "source", "grade", "remark")]
+    heads += [_head(name) for name in ("remark", "source", "grade", "by")]
     body = "".join(_row(one) for one in rows)
     return (
         f'<details class="folded" id="measured-{problem.replace("_", "-")}">'
@@ -102,8 +102,8 @@ def _row(one: Measurement) -> str:
     by = f"<code>{escape(one.compared)}</code>" if one.compared else "–"
     return (
         f'<tr><th scope="row" class="words">{escape(translate(one.quantity))}{small}</th>{cells}'
-        f'<td class="words">{by}</td><td>{_source(one)}</td><td>{escape(one.grade)}</td>'
-        f'<td class="note">{escape(_remark(one))}</td></tr>'
+        f'<td class="note">{escape(_remark(one))}</td><td>{_source(one)}</td>'
+        f'<td>{escape(one.grade)}</td><td class="words">{by}</td></tr>'
     )
 
 
