@@ -57,6 +57,7 @@ WORDS = {
     "validation_estimated": "Estimated TPOT, ms",
     "validation_within": "within 25%",
     "validation_twice": "half and twice",
+    "validation_outside": "{n} outside the frame",
     "validation_load": "{requests} in flight, {input} tokens in, {output} out",
     "group_method": "Constants",
     "validation_hover": "measured %{x} ms, estimate %{y:.3g} ms",

@@ -115,7 +115,7 @@ function ticks([low, high], steps) {
   for (let decade = 10 ** Math.floor(Math.log10(low)); decade <= high; decade *= 10) {
     for (const step of steps) if (step * decade >= low && step * decade <= high) found.push(Number((step * decade).toPrecision(3)));
   }
-  return { tickvals: found, ticktext: found.map((one) => grouped(String(one)).replace(/^0,/, "0.")) };
+  return { tickvals: found, ticktext: found.map((one) => grouped(String(one))) };
 }
 
 function layoutOf(host, color, strings, width, height) {
@@ -154,15 +154,19 @@ function mountScatter(host, key, store, { plotly }) {
     for (let i = 0; i < data.count; i++) if (shown.all || data.held_out[i]) found[of[i]].push(i);
     return found.map((runs, k) => ({ runs, k, name: names[k] })).filter(({ runs }) => runs.length);
   };
+  const outside = h("li", { hidden: true });
   const heights = (groups) => {
-    const now = module.estimates(store.values);
-    return groups.map(({ runs }) => runs.map((i) => now[i] * 1000));
+    const now = module.estimates(store.values), ys = groups.map(({ runs }) => runs.map((i) => now[i] * 1000));
+    const lost = ys.flat().filter((y) => y < Y_MS[0] || y > Y_MS[1]).length;
+    outside.hidden = !lost;
+    setText(outside, fillWord(strings.validation_outside, { n: lost }));
+    return ys;
   };
   const mark = (role, content, className = "") => h("span", { class: className, "aria-hidden": "true", style: `color: ${roleVariable(role)}` }, content);
   const writeKey = () => key.replaceChildren(
     ...members().map(({ k, name, runs }) => h("li", {}, mark(ROLES[k], GLYPHS[k]), `${name} (${runs.length})`)),
     h("li", {}, mark("accent", "", "ep-mark is-bar validation-band"), strings.validation_within),
-    h("li", {}, mark("muted", "", "ep-mark is-dash"), strings.validation_twice));
+    h("li", {}, mark("muted", "", "ep-mark is-dash"), strings.validation_twice), outside);
 
   function drawWhole() {
     const color = (role, alpha) => roleColor(host, role, alpha);
