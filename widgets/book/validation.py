@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,8 +49,9 @@ class Comparison:
         return Comparison(self.runs.loc[chosen], inputs, self.measured_s[chosen])
 
 
+@cache
 def comparison() -> Comparison:
-    """All runs within a node."""
+    """All runs within a node; one object, which nobody changes."""
     everything = serving_runs()
     runs = everything.loc[everything["gpus"] <= NODE_GPUS].reset_index(drop=True)
     each = [assumptions_of(one) for one in runs.to_dict("records")]
