@@ -14,6 +14,7 @@ from ..engine.estimate import Estimate
 from ..engine.units import localized
 from ..facts.tables import anchor
 from ..language import html_language, translate
+from .pickers import has_pickers
 from .script import classic
 from .stops import box_unit, short_unit, stops
 from .words import GROUP_TITLES, STRINGS
@@ -64,7 +65,7 @@ def row_href(path: str) -> str:
     return f"data.html#{anchor(path)}"
 
 
-def _assumption_spec(a: Assume, first: bool) -> dict[str, Any]:
+def assumption_spec(a: Assume, first: bool) -> dict[str, Any]:
     scale, unit = box_unit(a)
     return {
         "name": a.name,
@@ -143,7 +144,8 @@ def spec(estimate: Estimate, figures: Sequence[Any] = (), compact: bool = False)
         "title": translate(estimate.title),
         "language": html_language(),
         "compact": compact,
-        "assumptions": [_assumption_spec(a, k in first) for k, a in estimate.assumptions.items()],
+        "pickers": has_pickers(estimate) and not compact,
+        "assumptions": [assumption_spec(a, k in first) for k, a in estimate.assumptions.items()],
         "results": [_result_spec(estimate, g) for g in estimate.outputs.values()],
         "constraints": [
             {"name": k, "no": translate(r.otherwise)} for k, r in estimate.requires.items()
@@ -163,8 +165,8 @@ def strings() -> dict[str, str]:
 
 def spec_script(estimate: Estimate, figures: Sequence[Any] = (), compact: bool = False) -> str:
     """The spec as a script element that a browser does not run, and the estimate as one it does."""
-    body = _inert(json_of(spec(estimate, figures, compact)))
-    code = _inert(classic(estimate.name, estimate.javascript()))
+    body = inert(json_of(spec(estimate, figures, compact)))
+    code = inert(classic(estimate.name, estimate.javascript()))
     name = escape(estimate.name)
     return (
         f'<script type="application/json" data-estimate-spec="{name}">{body}</script>'
@@ -176,7 +178,7 @@ def json_of(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"))
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Text that cannot end its script element, nor begin a comment in it."""
     return text.replace("</", "<\\/").replace("<!--", "<\\!--")
 

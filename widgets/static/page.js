@@ -33,7 +33,11 @@ function loadScript(address) {
 /** Figures may ask for Plotly at once, but it is fetched only after the numbers respond. */
 let openGate;
 const gate = new Promise((resolve) => { openGate = resolve; });
+const readShape = (config) => loadScript(meta("shapes-src")).then(() => window.bookShapes.read_shape(config));
 const plotly = () => gate.then(() => loadScript(meta("plotly-src"))).then(() => window.Plotly);
+
+/** What the page's own extensions export; see `EXTENSIONS` in script.py. */
+const extras = Object.assign({}, ...(window.bookExtensions ?? []).map((make) => make(window.bookKit)));
 
 // ------------------------------------------------------------------------------------- regions
 
@@ -175,6 +179,13 @@ function mountFigures(stores, hostOf) {
   }
 }
 
+function mountMachines(stores, hostOf, announce) {
+  for (const root of document.querySelectorAll("[data-machine]")) {
+    const store = stores.get(root.dataset.machine), spec = document.querySelector("script[data-machine-spec]");
+    if (store && extras.mountMachine) extras.mountMachine(root, store, JSON.parse(spec.textContent), { move: hostOf(store).move, announce });
+  }
+}
+
 async function start() {
   const specs = readSpecs(), calculators = document.querySelector("[data-calculators]");
   if (!specs.size && !calculators) return;
@@ -190,7 +201,7 @@ async function start() {
     return store.setMany(changes, key);
   };
   const mount = (root, store) => {
-    const panel = mountPanel(root, store, { plotly, announce, link: link(store, root), anchors: true, move: wish(store) });
+    const panel = mountPanel(root, store, { plotly, announce, readShape, pickersView: extras.pickersView, link: link(store, root), anchors: true, move: wish(store) });
     panels.set(store.spec.name, { root, panel });
     keepForPrint(root);
     return panel;
@@ -231,6 +242,7 @@ async function start() {
   }
   wireLevers(stores);
   mountFigures(stores, hostOf);
+  mountMachines(stores, hostOf, announce);
   showTarget(panels);
   addEventListener("hashchange", () => showTarget(panels));
   setTimeout(openGate, 0);

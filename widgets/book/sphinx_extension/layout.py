@@ -86,6 +86,7 @@ def complete_context(
     context["source_links"] = source_links(app, page)
     context["description"] = description(doctree)
     context["is_live"] = "data-estimate" in body or "data-calculators" in body
+    context["has_pickers"] = '"pickers":true' in body
     context["estimate_names"] = " ".join(all_estimates()) if context["is_live"] else ""
     context["translations_script"] = app.config.language != "en"
 
