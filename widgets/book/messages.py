@@ -9,6 +9,7 @@ from ..engine.units import LABELS, PLURALS, labels
 from ..show.machine import messages as machine_messages
 from ..show.panel import NO_SCRIPT
 from ..show.words import GROUP_TITLES, STRINGS
+from . import published_page, validation_page, validation_tables
 from .loader import all_estimates, figures, load, slug_of
 from .summary import CALCULATOR_WORDS, SUMMARY_WORDS
 
@@ -34,6 +35,12 @@ def messages(page: str) -> list[str]:
         return list(dict.fromkeys(own))
     slug = page.rpartition("/")[2]
     texts: list[str] = []
+    if slug == "how_far_off":
+        texts += [
+            *validation_page.messages(),
+            *validation_tables.HEADS.values(),
+            *published_page.messages(),
+        ]
     for name in [n for n in all_estimates() if slug_of(n) == slug]:
         texts += _estimate_messages(load(name))
         for figure in figures(name):

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..engine.expression import run
 from ..facts.choices import engine
-from ..facts.runs import NODE_GPUS, assumptions_of, serving_runs
+from ..facts.runs import IDENTITY, NODE_GPUS, assumptions_of, serving_runs
 from .loader import load
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class Comparison:
         return Comparison(self.runs.loc[chosen], inputs, self.measured_s[chosen])
 
 
+@cache
 def comparison() -> Comparison:
-    """All runs within a node."""
+    """All runs within a node; one object, which nobody changes."""
     everything = serving_runs()
     runs = everything.loc[everything["gpus"] <= NODE_GPUS].reset_index(drop=True)
     each = [assumptions_of(one) for one in runs.to_dict("records")]
@@ -68,6 +70,16 @@ def unseen() -> Comparison:
 def textbook() -> dict[str, float]:
     """The constants of a data sheet, as changes."""
     return {name: engine("textbook")[name] for name in CONSTANTS}
+
+
+def siblings() -> np.ndarray:
+    """For each run that the constants were not fitted to: whether the fit saw the same test at
+    another concurrency."""
+    runs = comparison().runs
+    test = [name for name in IDENTITY if name not in ("concurrency", "engine_version")]
+    seen = set(runs.loc[~runs["held_out"], test].itertuples(index=False, name=None))
+    kept_out = runs.loc[runs["held_out"], test].itertuples(index=False, name=None)
+    return np.array([run in seen for run in kept_out])
 
 
 def median_error(errors: np.ndarray) -> float:

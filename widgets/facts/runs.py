@@ -43,7 +43,8 @@ def serving_runs() -> pandas.DataFrame:
     runs["attention_dp"] = runs["attention_dp"].fillna(1).clip(lower=1)
     runs["gpus"] = runs["tp"] * runs["attention_dp"]
     runs["family"] = [model_key(name) for name in runs["model"]]
-    runs["dense"] = [model(key)["experts"] == 0 for key in runs["family"]]
+    dense = {key: model(key)["experts"] == 0 for key in set(runs["family"])}
+    runs["dense"] = [dense[key] for key in runs["family"]]
     runs["held_out"] = [held_out(run) for run in runs.to_dict("records")]
     return runs
 
@@ -68,6 +69,20 @@ def _plain(name: str) -> str:
     return short.replace("v3.1", "v3")
 
 
+# Many runs share a choice, and reading a model's configuration takes a millisecond.
+@cache
+def _model(key: str, weights: str | None, kv: str) -> dict[str, float]:
+    return model(key, weights=weights, kv=kv)
+
+
+@cache
+def _hardware(key: str, weights: str) -> dict[str, float]:
+    return hardware(key, weights=weights)
+
+
+_engine = cache(engine)
+
+
 def assumptions_of(run: dict[str, Any]) -> dict[str, float]:
     """A run's model, hardware, engine and load as assumptions of `instance`.
 
@@ -78,9 +93,9 @@ def assumptions_of(run: dict[str, Any]) -> dict[str, float]:
     kv = "fp8" if run["engine"] == "trtllm" and weights != "bf16" else "bf16"
     mixed = "gpt_oss" in run["family"]
     return {
-        **model(run["family"], weights=None if mixed else weights, kv=kv),
-        **hardware(run["system"], weights=weights),
-        **engine(run["engine"]),
+        **_model(run["family"], None if mixed else weights, kv),
+        **_hardware(run["system"], weights),
+        **_engine(run["engine"]),
         "tensor_parallel": run["tp"],
         "data_parallel": run["attention_dp"],
         "input_tokens": run["prompt_tokens"],

@@ -19,7 +19,10 @@ PANEL = (
 PAGE = (*PANEL, "address", "dock", "prose", "page")
 KERNEL = (*PANEL, "kernel")
 WORKER = ("analysis", "worker")
-EXTENSIONS = {"machine": ("paste", "pickers", "measured", "fit", "machine")}
+EXTENSIONS = {
+    "machine": ("paste", "pickers", "measured", "fit", "machine"),
+    "validation": ("validation",),
+}
 """What only some pages need, in files of their own. Their modules import from the page's."""
 
 MODULES = tuple(

@@ -66,6 +66,7 @@ def row_href(path: str) -> str:
 
 
 def assumption_spec(a: Assume, first: bool) -> dict[str, Any]:
+    """An assumption as the front end reads it; `first` ones stand in sight."""
     scale, unit = box_unit(a)
     return {
         "name": a.name,

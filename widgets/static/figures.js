@@ -9,7 +9,7 @@ const SMALL_PX = 220; // a plot not higher than this has small type and narrow m
 const themeListeners = new Set();
 let themeObserver = null;
 
-function onTheme(listener) {
+export function onTheme(listener) {
   if (!themeObserver) {
     themeObserver = new MutationObserver(() => themeListeners.forEach((one) => one()));
     const attributeFilter = ["data-theme", "class", "theme", "data-jp-theme-light"];

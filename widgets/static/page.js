@@ -157,6 +157,12 @@ function readSpecs() {
   return specs;
 }
 
+/** An estimate's functions; those of the validation go over all published runs of the page. */
+function moduleOf(name) {
+  const { module } = window.bookEstimates[name], runs = document.querySelector("script[data-validation-runs]");
+  return runs && name === "validation" ? extras.validationModule(module, JSON.parse(runs.textContent)) : module;
+}
+
 /** The page grew while it was mounted: go once more to what the address points at, unfolded. */
 function showTarget(panels) {
   const target = document.getElementById(decodeFragment());
@@ -189,7 +195,7 @@ function mountMachines(stores, hostOf, announce) {
 async function start() {
   const specs = readSpecs(), calculators = document.querySelector("[data-calculators]");
   if (!specs.size && !calculators) return;
-  const stores = new Map([...specs].map(([name, spec]) => [name, createStore(spec, window.bookEstimates[name].module)]));
+  const stores = new Map([...specs].map(([name, spec]) => [name, createStore(spec, moduleOf(name))]));
   const strings = specs.size ? specs.values().next().value.strings : JSON.parse(calculators.dataset.strings);
   const announce = politeRegion(), notify = noticeRegion(strings);
   readAddress(stores, strings, notify);
@@ -231,6 +237,8 @@ async function start() {
     }
     return stores.get(name);
   };
+  const validation = document.querySelector("[data-validation]");
+  if (validation) extras.mountValidation(validation, stores.get("validation"), { plotly, move: wish(stores.get("validation")) });
   if (calculators) await startCalculators(calculators, { mount, storeOf });
   performance.mark("estimates-ready");
   explain();
