@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 import pytest
 
-from widgets import load
+from widgets import engine, load
 
 
 def exact_distinct(adapters, exponent, batch, replicas, homes):
@@ -33,21 +33,32 @@ def test_zipf_sum_is_close_to_the_exact_one(adapters, exponent, replicas, homes)
     assert result.expected_distinct == pytest.approx(wanted, rel=2e-4)
 
 
-def simulated_rollout_s(slots, samples, estimate, repeats=12):
-    """Mean time until the last answer, slots taking the next prompt as they free up."""
-    e, rng, ends = estimate, np.random.default_rng(0), []
-    cv, mean = 1.0, 8000.0
-    sigma = np.sqrt(np.log(1 + cv**2))
+def simulated_rollout_s(gpus, samples, estimate, result, repeats=6):
+    """Mean time until the last answer: all slots take a token a step, and the next prompt when
+    they free up; a step is as long as the answers that a GPU then holds make it."""
+    rng, ends = np.random.default_rng(0), []
+    vllm, of = engine("vllm"), {k: float(a) for k, a in estimate.assumptions.items()}
+    assert result.arithmetic_s < result.weights_s  # at the fullest step, so at every other
+    always_s = of["layers"] * of["layer_overhead_s"] + result.weights_s
+    sequence_s = of["layers"] * vllm["sequence_overhead_s"]
+    kv_s = of["kv_bytes_per_token"] / (of["hbm_bytes_per_s"] * of["bandwidth_share"])
+    sigma = np.sqrt(np.log(1 + of["length_cv"] ** 2))
+    median = of["mean_output_tokens"] / np.sqrt(1 + of["length_cv"] ** 2)
     for _ in range(repeats):
-        normal = rng.standard_normal(samples)
-        tokens = np.minimum(32768, mean / np.sqrt(1 + cv**2) * np.exp(sigma * normal))
-        free = [0.0] * slots
-        end = 0.0
-        for seconds in tokens * float(e.assumptions["tpot_s"]):
-            done = heapq.heappop(free) + seconds
-            end = max(end, done)
-            heapq.heappush(free, done)
-        ends.append(end)
+        lengths = median * np.exp(sigma * rng.standard_normal(samples))
+        waiting = list(np.minimum(of["max_output_tokens"], lengths))
+        running, clock, seconds, begun = [], 0.0, 0.0, 0.0
+        while running or waiting:
+            while waiting and len(running) < int(result.slots):
+                heapq.heappush(running, (clock + waiting.pop(), clock))
+                begun += clock
+            end, start = heapq.heappop(running)
+            active = len(running) + 1
+            held = max(active / gpus, 1)
+            context = (end + clock) / 2 - begun / active
+            seconds += (end - clock) * (always_s + held * (sequence_s + kv_s * context))
+            clock, begun = end, begun - start
+        ends.append(seconds)
     return float(np.mean(ends))
 
 
@@ -55,5 +66,5 @@ def simulated_rollout_s(slots, samples, estimate, repeats=12):
 def test_synchronous_rollout_agrees_with_a_queue_simulation(gpus):
     e = load("rl_rollout")
     result = e(rollout_gpus=gpus)
-    simulated = simulated_rollout_s(int(result.slots), 2048, e)
+    simulated = simulated_rollout_s(gpus, 2048, e, result)
     assert result.rollout_s == pytest.approx(simulated, rel=0.03)
