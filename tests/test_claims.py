@@ -68,3 +68,41 @@ def test_synchronous_rollout_agrees_with_a_queue_simulation(gpus):
     result = e(rollout_gpus=gpus)
     simulated = simulated_rollout_s(gpus, 2048, e, result)
     assert result.rollout_s == pytest.approx(simulated, rel=0.03)
+
+
+def test_a_synchronous_rollout_keeps_up_only_with_a_shorter_step():
+    e = load("rl_rollout")
+    assert not any(e(rollout_gpus=np.array([35, 200, 1024])).sync_keeps_up)
+    enough = float(e(tensor_parallel=4).sync_gpus_from_bytes)
+    fleets = np.array([enough - 4, enough])
+    assert e(tensor_parallel=4, rollout_gpus=fleets).sync_keeps_up.tolist() == [False, True]
+
+
+def test_fitted_shares_are_nearer_to_published_prefills_than_one_share():
+    result = load("long_context")()
+    runs = ("meta_1m", "meta_128k", "qwen_1m", "qwen_128k", "v31_8", "v31_32")
+
+    def off(kind):
+        return np.median([abs(float(result[f"{run}{kind}over_measured"]) - 1) for run in runs])
+
+    assert off("_built_") < 0.1 < 0.3 < off("_")
+
+
+def test_the_reference_design_of_long_context_fits():
+    e = load("long_context")
+    assert e().fits_decode_memory and e().fits_prefill_memory
+    assert not e(bytes_per_parameter=1).fits_decode_memory  # as published, on eight H100
+    assert e(**e.presets["h200"].numbers()).fits_decode_memory
+
+
+def test_model_gpus_and_precision_change_the_gain_of_speculation():
+    e = load("speculative_decoding")
+    others = [{"gpus": 2}, {"bytes_per_parameter": 2}, e.presets["deepseek_v3"].numbers()]
+    gains = [float(e(**other).speedup_at_batch) for other in [{}, *others]]
+    assert len({round(gain, 3) for gain in gains}) == len(gains)
+
+
+def test_the_last_batch_that_gains_has_room():
+    e, contexts = load("speculative_decoding"), np.geomspace(100, 200_000, 40)
+    result = e(context_tokens=contexts)
+    assert np.all(result.last_gaining_batch <= result.batch_that_fits)
