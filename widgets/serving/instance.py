@@ -133,6 +133,14 @@ class Instance:
         at_peak = dense / self.mfu_prefill + experts / self.expert_mfu_prefill
         return at_peak / (self.gpus * self.peak_flops_per_gpu)
 
+    def prompt_s(self, tokens: Any, link_share: Any) -> Any:
+        """Seconds of a prompt whose arithmetic has one GPU's MFU: collectives counted apart.
+
+        `prefill_s` with the fitted MFU of an engine holds them in that MFU, whatever the number of
+        GPUs. Use this where `mfu_prefill` was measured on one GPU.
+        """
+        return self.prefill_s(tokens) + self.collectives_s(tokens, link_share)
+
     def decode_step(self, sequences: Any, tokens: Any, tokens_each: Any = 1) -> DecodeStep:
         """One step of `sequences` at a mean context of `tokens`, with `tokens_each` new ones a piece.
 
@@ -151,7 +159,7 @@ class Instance:
             * self.kv_copies
             / self.gpus
             / (self.hbm_bytes_per_s_per_gpu * self.bandwidth_share),
-            self._network_s(computed),
+            self.collectives_s(computed),
         )
 
     def ttft_idle_s(self, input_tokens: Any, tokens: Any) -> Any:
@@ -167,12 +175,17 @@ class Instance:
         others_s = self.other_bytes / self.tensor_parallel / (bandwidth * self.bandwidth_share)
         return others_s + awake_bytes / (bandwidth * self.expert_bandwidth_share)
 
-    def _network_s(self, tokens: Any) -> Any:
-        """Two collectives a layer."""
+    def collectives_s(self, tokens: Any, link_share: Any = None) -> Any:
+        """Two all-reduces a layer over the activations of `tokens`.
+
+        link_share: the share of the link's rate that they reach; the whole where none is given.
+        """
         payload = tokens / self.data_parallel * self.hidden_size * ACTIVATION_BYTES
         link = where(
             self.across_nodes, self.network_bytes_per_s_per_gpu, self.link_bytes_per_s_per_gpu
         )
+        if link_share is not None:
+            link = link * link_share
         once = collective_s(self.gpus, payload, link, self.collective_latency_s)
         return 2 * self.layers * (once + where(self.across_nodes, self.network_latency_s, 0))
 
