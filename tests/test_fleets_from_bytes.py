@@ -39,7 +39,7 @@ def test_the_memory_verdict_follows_the_step_and_not_the_target():
     # The step shown is the one in which its sequences give the rate, wherever one does.
     shown = moe(decode_tokens_per_s_per_gpu=2000)
     assert shown.sequences_in_step == pytest.approx(2000 * shown.tpot_at_rate_s)
-    at_most = moe(decode_tokens_per_s_per_gpu=moe().decode_rate_within_target)
+    at_most = moe(decode_tokens_per_s_per_gpu=moe().decode_rate_at_target)
     assert at_most.tpot_at_rate_s == pytest.approx(moe.assumptions["tpot_s"].default, rel=1e-6)
 
 
