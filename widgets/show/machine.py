@@ -167,7 +167,7 @@ WORDS: dict[str, str] = {
     "unexplained": "{left} remain all the same: look at what the estimate does not hold, such as another length, a cache that was hit, a slow client.",
     "constant": "Constant",
     "now": "Now",
-    "fitted": "Fits",
+    "fitted": "Fitted value",
     "use": "Use as your machine",
     "used": "Your machine: the constants stand in the panel and in the address.",
 }
