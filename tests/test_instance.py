@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from widgets import engine, hardware, load, model, row
+from widgets import engine, hardware, load, model, row, with_units
 from widgets.book import validation
+from widgets.engine.expression import run
 from widgets.facts import choices, tables
 from widgets.facts.shapes import UnknownArchitecture
+from widgets.serving import Instance
 
 GIB = 2**30
 QWEN2_5_72B = {
@@ -110,6 +112,31 @@ def test_experts_are_spread_and_the_rest_is_split_or_copied():
     copied = served("deepseek_v3", "h200_sxm", "fp8", tensor_parallel=1, data_parallel=8)
     assert split.weight_bytes_per_gpu == pytest.approx((experts + others) / 8)
     assert copied.weight_bytes_per_gpu == pytest.approx(experts / 8 + others)
+
+
+def parts_of_a_step(which, sequences, tokens_each):
+    filled = model(which, weights="fp8") | hardware("h100_sxm", weights="fp8") | engine("vllm")
+    at = Instance(**with_units(filled), network_latency_s=0.0, tensor_parallel=8)
+    step = at.decode_step(sequences, 4000, tokens_each)
+    names = ("launches_s", "weights_s", "arithmetic_s", "kv_s", "network_s", "total_s")
+    return dict(zip(names, run([getattr(step, name) for name in names], {}), strict=True)), filled
+
+
+def test_a_check_of_drafts_reads_weights_and_kv_once():
+    (plain, filled), (check, _) = (parts_of_a_step("llama_3_1_70b", 16, n) for n in (1, 5))
+    assert check["weights_s"] == plain["weights_s"] and check["kv_s"] == plain["kv_s"]
+    assert check["arithmetic_s"] == pytest.approx(5 * plain["arithmetic_s"])
+    more = filled["layers"] * filled["sequence_overhead_s"] * 16 * 4
+    assert check["launches_s"] - plain["launches_s"] == pytest.approx(more)
+    payload_s = 2 * 80 * 2 * 16 * 8192 * 2 * (7 / 8) / filled["link_bytes_per_s_per_gpu"]
+    assert check["network_s"] - plain["network_s"] == pytest.approx(4 * payload_s)
+
+
+def test_a_check_of_drafts_wakes_experts_as_that_many_tokens_do():
+    (check, _), (batch, _) = (parts_of_a_step("deepseek_v3", *n) for n in ((4, 4), (16, 1)))
+    differ = {name for name in check if check[name] != pytest.approx(batch[name])}
+    assert differ == {"kv_s", "total_s"}
+    assert check["kv_s"] == pytest.approx(batch["kv_s"] / 4)
 
 
 def test_a_window_stops_growing_and_a_state_never_grows():

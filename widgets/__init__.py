@@ -24,12 +24,13 @@ from .engine.expression import (
     sum_over,
     where,
 )
-from .facts.choices import engine, hardware, model, with_units
+from .facts.choices import engine, hardware, model, published_format, with_units
 from .facts.sources import Preset, from_row, given, judgement, rounded, spread
 from .facts.tables import frame, row
 from .show.bindings import sweep
 from .show.diagram import Arrow, Box, Diagram
 from .show.figures import Figure
+from .show.machine import run_on_gpus
 from .show.marks import Axis, Bars, Curve, Heat, Here, Limit, Line, Measured, TimeLine
 from .show.panel import panel
 
@@ -38,6 +39,6 @@ __all__ = [
     "Figure", "Gives", "Heat", "Here", "Limit", "Line", "Measured", "Preset", "Requires",
     "Results", "Series", "Table", "TimeLine", "argmax", "at_least", "at_most", "ceil",
     "constant", "engine", "estimate", "estimates", "exp", "floor", "frame", "from_row", "given",
-    "hardware", "interp", "judgement", "load", "log", "maximum", "minimum", "model", "panel", "rounded", "row", "scan", "spread",
-    "sqrt", "sum_over", "sweep", "where", "with_units",
+    "hardware", "interp", "judgement", "load", "log", "maximum", "minimum", "model", "panel",
+    "published_format", "rounded", "row", "run_on_gpus", "scan", "spread", "sqrt", "sum_over", "sweep", "where", "with_units",
 ]  # fmt: skip

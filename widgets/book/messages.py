@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ..engine.estimate import TEXTBOOK, Estimate
 from ..engine.units import LABELS, PLURALS, labels
+from ..show.machine import messages as machine_messages
 from ..show.panel import NO_SCRIPT
 from ..show.words import GROUP_TITLES, STRINGS
 from . import published_page, validation_page, validation_tables
@@ -26,6 +27,7 @@ def messages(page: str) -> list[str]:
             *SUMMARY_WORDS.values(),
             *CALCULATOR_WORDS.values(),
             *_PANEL_WORDS,
+            *machine_messages(),
             *labels(),
             *LABELS.values(),
             *PLURALS.values(),

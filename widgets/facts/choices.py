@@ -64,6 +64,18 @@ def model(
     }
 
 
+PUBLISHED = {16.0: "bf16", 8.0: "fp8", 4.0: "nvfp4"}
+"""A format with the peak of numbers so many bits wide."""
+
+
+def published_format(which: str | Mapping[str, Any]) -> str:
+    """The format whose peak a model's published weights are multiplied at, for `hardware()`.
+
+    Its experts' format, where it has experts. 4-bit integers are unpacked to 16 bits first.
+    """
+    return PUBLISHED[shape_of(config_of(which)).multiplied_bits]
+
+
 SHARED = (
     "parameters", "active_parameters", "expert_parameters", "experts", "experts_per_token",
     "layers", "hidden_size", "window_tokens", "state_bytes_per_request", "kv_heads",

@@ -133,19 +133,33 @@ class Instance:
         at_peak = dense / self.mfu_prefill + experts / self.expert_mfu_prefill
         return at_peak / (self.gpus * self.peak_flops_per_gpu)
 
-    def decode_step(self, sequences: Any, tokens: Any) -> DecodeStep:
-        """One step in which each of `sequences` gets a token, at a mean context of `tokens`."""
+    def prompt_s(self, tokens: Any, link_share: Any) -> Any:
+        """Seconds of a prompt whose arithmetic has one GPU's MFU: collectives counted apart.
+
+        `prefill_s` with the fitted MFU of an engine holds them in that MFU, whatever the number of
+        GPUs. Use this where `mfu_prefill` was measured on one GPU.
+        """
+        return self.prefill_s(tokens) + self.collectives_s(tokens, link_share)
+
+    def decode_step(self, sequences: Any, tokens: Any, tokens_each: Any = 1) -> DecodeStep:
+        """One step of `sequences` at a mean context of `tokens`, with `tokens_each` new ones a piece.
+
+        More than one is a step that checks drafts. They share weights and the sequence's KV, which
+        are read once; arithmetic, awake experts, activations and what a collective moves grow with
+        every token. Leaves out the arithmetic of attention.
+        """
+        computed = sequences * tokens_each
         return DecodeStep(
-            launch_s(self.layers, sequences, self.layer_overhead_s, self.sequence_overhead_s),
-            self._weights_s(sequences),
-            linear_flops(self.active_parameters, sequences)
+            launch_s(self.layers, computed, self.layer_overhead_s, self.sequence_overhead_s),
+            self._weights_s(computed),
+            linear_flops(self.active_parameters, computed)
             / (self.gpus * self.peak_flops_per_gpu * self.mfu_decode),
             sequences
             * self.kv_bytes(tokens)
             * self.kv_copies
             / self.gpus
             / (self.hbm_bytes_per_s_per_gpu * self.bandwidth_share),
-            self._network_s(sequences),
+            self.collectives_s(computed),
         )
 
     def ttft_idle_s(self, input_tokens: Any, tokens: Any) -> Any:
@@ -154,19 +168,24 @@ class Instance:
             self.ttft_fixed_s + self.prefill_s(input_tokens) + self.decode_step(1, tokens).total_s
         )
 
-    def _weights_s(self, sequences: Any) -> Any:
+    def _weights_s(self, tokens: Any) -> Any:
         bandwidth = self.hbm_bytes_per_s_per_gpu
-        awake = awake_experts(self.experts, self.experts_per_token, sequences) / self.gpus
+        awake = awake_experts(self.experts, self.experts_per_token, tokens) / self.gpus
         awake_bytes = awake * self.expert_parameters * self.bytes_per_expert_parameter
         others_s = self.other_bytes / self.tensor_parallel / (bandwidth * self.bandwidth_share)
         return others_s + awake_bytes / (bandwidth * self.expert_bandwidth_share)
 
-    def _network_s(self, sequences: Any) -> Any:
-        """Two collectives a layer."""
-        payload = sequences / self.data_parallel * self.hidden_size * ACTIVATION_BYTES
+    def collectives_s(self, tokens: Any, link_share: Any = None) -> Any:
+        """Two all-reduces a layer over the activations of `tokens`.
+
+        link_share: the share of the link's rate that they reach; the whole where none is given.
+        """
+        payload = tokens / self.data_parallel * self.hidden_size * ACTIVATION_BYTES
         link = where(
             self.across_nodes, self.network_bytes_per_s_per_gpu, self.link_bytes_per_s_per_gpu
         )
+        if link_share is not None:
+            link = link * link_share
         once = collective_s(self.gpus, payload, link, self.collective_latency_s)
         return 2 * self.layers * (once + where(self.across_nodes, self.network_latency_s, 0))
 

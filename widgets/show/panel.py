@@ -19,6 +19,7 @@ from ..language import translate
 from .bindings import fill
 from .host import Html, building_book
 from .live import make_panel
+from .pickers import has_pickers
 from .spec import data_value, first_rank, source_spec, spec_script
 from .words import STRINGS
 
@@ -66,6 +67,8 @@ def _reserved_room(estimate: Estimate, compact: bool) -> str:
     groups = {estimate.assumptions[name].group for name in first}
     folded = {a.group for name, a in estimate.assumptions.items() if name not in first}
     counts = {"rows": len(first), "groups": len(groups), "folded": len(folded)}
+    if has_pickers(estimate) and not compact:
+        counts["pickers"] = 1
     return ";".join(f"--{key}:{count}" for key, count in counts.items())
 
 

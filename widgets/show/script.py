@@ -16,10 +16,18 @@ PANEL = (
     "dom", "format", "analysis", "store", "typed", "bindings", "figures", "controls", "explain",
     "popover", "results", "draws", "tools", "take", "panel",
 )  # fmt: skip
-PAGE = (*PANEL, "address", "dock", "prose", "validation", "page")
+PAGE = (*PANEL, "address", "dock", "prose", "page")
 KERNEL = (*PANEL, "kernel")
 WORKER = ("analysis", "worker")
-MODULES = tuple(dict.fromkeys((*PAGE, *KERNEL, *WORKER)))
+EXTENSIONS = {
+    "machine": ("paste", "pickers", "measured", "fit", "machine"),
+    "validation": ("validation",),
+}
+"""What only some pages need, in files of their own. Their modules import from the page's."""
+
+MODULES = tuple(
+    dict.fromkeys((*PAGE, *KERNEL, *WORKER, *(m for ms in EXTENSIONS.values() for m in ms)))
+)
 
 _IMPORT = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class)\b)", re.MULTILINE)
@@ -47,12 +55,13 @@ def _defined(text: str) -> list[str]:
     return [*_FUNCTION.findall(text), *declared]
 
 
-def joined(names: tuple[str, ...]) -> str:
+def joined(names: tuple[str, ...], before: tuple[str, ...] = ()) -> str:
     """The modules one after the other, without `import` and `export`.
 
+    before: modules that are there already, and from which these may import.
     Raises ScriptError where a module imports what none before it exports, or two define a name.
     """
-    known: dict[str, set[str]] = {}
+    known = {name: exported(source(name)) for name in before}
     defined: dict[str, str] = {}
     parts = []
     for name in names:
@@ -70,10 +79,31 @@ def joined(names: tuple[str, ...]) -> str:
     return "\n".join(parts)
 
 
+def _imported(names: tuple[str, ...], before: tuple[str, ...]) -> list[str]:
+    """Names that modules import from others outside of them."""
+    found = (part for name in names for part in _IMPORT.findall(source(name)) if part[1] in before)
+    return sorted({one.strip() for names, _ in found for one in names.split(",") if one.strip()})
+
+
 @cache
 def page_script() -> str:
-    """The classic script of a published page."""
-    return _wrapped(joined(PAGE))
+    """The classic script of a published page. What its extensions import it keeps for them."""
+    *first, last = PAGE
+    shared = {one for names in EXTENSIONS.values() for one in _imported(names, PAGE)}
+    kit = f"self.bookKit = {{ {', '.join(sorted(shared))} }};\n"
+    before = tuple(first)
+    return _wrapped(f"{joined(before)}\n{kit}\n{joined((last,), before)}")
+
+
+@cache
+def extension_script(name: str) -> str:
+    """A classic script that, loaded before the page's, is called by it and gives what it exports."""
+    names = EXTENSIONS[name]
+    taken = ", ".join(_imported(names, PAGE))
+    given = ", ".join(sorted(set().union(*(exported(source(one)) for one in names))))
+    body = f"{joined(names, PAGE)}\nreturn {{ {given} }};\n"
+    head = f'"use strict";\nconst {{ {taken} }} = kit;\n'
+    return f"(self.bookExtensions ??= []).push((kit) => {{\n{head}{body}}});\n"
 
 
 @cache
@@ -90,6 +120,11 @@ def kernel_module() -> str:
 
 def _wrapped(code: str) -> str:
     return f'(() => {{\n"use strict";\n{code}}})();\n'
+
+
+def wrapped_as(name: str, body: str) -> str:
+    """A classic script that gives the page what `body` returns, under one global name."""
+    return f'self.{name} = (() => {{\n"use strict";\n{body}}})();\n'
 
 
 def classic(name: str, module: str, spec: str = "null") -> str:

@@ -14,6 +14,7 @@ from ..engine.estimate import Estimate
 from ..engine.units import localized
 from ..facts.tables import anchor
 from ..language import html_language, translate
+from .pickers import has_pickers
 from .script import classic
 from .stops import box_unit, short_unit, stops
 from .words import GROUP_TITLES, STRINGS
@@ -144,6 +145,7 @@ def spec(estimate: Estimate, figures: Sequence[Any] = (), compact: bool = False)
         "title": translate(estimate.title),
         "language": html_language(),
         "compact": compact,
+        "pickers": has_pickers(estimate) and not compact,
         "assumptions": [assumption_spec(a, k in first) for k, a in estimate.assumptions.items()],
         "results": [_result_spec(estimate, g) for g in estimate.outputs.values()],
         "constraints": [

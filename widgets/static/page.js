@@ -9,7 +9,6 @@ import { mountFigure } from "./figures.js";
 import { changesInWords, mountPanel } from "./panel.js";
 import { wireNumbers } from "./prose.js";
 import { createStore, textOf } from "./store.js";
-import { mountValidation, validationModule } from "./validation.js";
 
 const SPEAK_MS = 900;
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
@@ -34,7 +33,11 @@ function loadScript(address) {
 /** Figures may ask for Plotly at once, but it is fetched only after the numbers respond. */
 let openGate;
 const gate = new Promise((resolve) => { openGate = resolve; });
+const readShape = (config) => loadScript(meta("shapes-src")).then(() => window.bookShapes.read_shape(config));
 const plotly = () => gate.then(() => loadScript(meta("plotly-src"))).then(() => window.Plotly);
+
+/** What the page's own extensions export; see `EXTENSIONS` in script.py. */
+const extras = Object.assign({}, ...(window.bookExtensions ?? []).map((make) => make(window.bookKit)));
 
 // ------------------------------------------------------------------------------------- regions
 
@@ -157,7 +160,7 @@ function readSpecs() {
 /** An estimate's functions; those of the validation go over all published runs of the page. */
 function moduleOf(name) {
   const { module } = window.bookEstimates[name], runs = document.querySelector("script[data-validation-runs]");
-  return runs && name === "validation" ? validationModule(module, JSON.parse(runs.textContent)) : module;
+  return runs && name === "validation" ? extras.validationModule(module, JSON.parse(runs.textContent)) : module;
 }
 
 /** The page grew while it was mounted: go once more to what the address points at, unfolded. */
@@ -182,6 +185,13 @@ function mountFigures(stores, hostOf) {
   }
 }
 
+function mountMachines(stores, hostOf, announce) {
+  for (const root of document.querySelectorAll("[data-machine]")) {
+    const store = stores.get(root.dataset.machine), spec = document.querySelector("script[data-machine-spec]");
+    if (store && extras.mountMachine) extras.mountMachine(root, store, JSON.parse(spec.textContent), { move: hostOf(store).move, announce });
+  }
+}
+
 async function start() {
   const specs = readSpecs(), calculators = document.querySelector("[data-calculators]");
   if (!specs.size && !calculators) return;
@@ -197,7 +207,7 @@ async function start() {
     return store.setMany(changes, key);
   };
   const mount = (root, store) => {
-    const panel = mountPanel(root, store, { plotly, announce, link: link(store, root), anchors: true, move: wish(store) });
+    const panel = mountPanel(root, store, { plotly, announce, readShape, pickersView: extras.pickersView, link: link(store, root), anchors: true, move: wish(store) });
     panels.set(store.spec.name, { root, panel });
     keepForPrint(root);
     return panel;
@@ -228,7 +238,7 @@ async function start() {
     return stores.get(name);
   };
   const validation = document.querySelector("[data-validation]");
-  if (validation) mountValidation(validation, stores.get("validation"), { plotly, move: wish(stores.get("validation")) });
+  if (validation) extras.mountValidation(validation, stores.get("validation"), { plotly, move: wish(stores.get("validation")) });
   if (calculators) await startCalculators(calculators, { mount, storeOf });
   performance.mark("estimates-ready");
   explain();
@@ -240,6 +250,7 @@ async function start() {
   }
   wireLevers(stores);
   mountFigures(stores, hostOf);
+  mountMachines(stores, hostOf, announce);
   showTarget(panels);
   addEventListener("hashchange", () => showTarget(panels));
   setTimeout(openGate, 0);

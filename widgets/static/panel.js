@@ -62,7 +62,7 @@ function headerView(store, { move, travel, link, announce, titleId, figures }) {
   const title = h("p", { class: "ep-title", id: titleId }, spec.title);
   const space = h("span", { class: "ep-space" });
   if (spec.compact) return h("div", { class: "ep-bar" }, title, space, historyButtons(store, { move, travel }));
-  return h("div", { class: "ep-bar" }, title, presetPicker(store, move), h("span", { class: "ep-pickers" }), space,
+  return h("div", { class: "ep-bar" }, title, presetPicker(store, move), space,
     historyButtons(store, { move, travel }), compareButtons(store),
     h("span", { class: "ep-bar-group ep-take" }, link && copyButton("ep-button ep-copy", strings.copy_link, strings, link, announce),
       takeMenu(store, { figures, announce })));
@@ -128,8 +128,9 @@ export function mountPanel(root, store, options = {}) {
   const tools = compact ? null : toolsView(store, { ...listOptions, showBands: (on) => card.classList.toggle("shows-bands", on) });
   const outputs = h("div", { class: "ep-out" }, compact ? null : stripView(store, explain),
     compact ? null : h("div", { class: "ep-verdict-line" }, verdictsView(store, explainVerdict), figures?.fold), list, compact ? null : figures?.node);
+  const pickers = spec.pickers ? options.pickersView?.(store, { move, readShape: options.readShape }) : null;
   const status = compact ? null : statusView(store, { bring, presetNow: () => presetOf(store) });
-  const card = h("div", { class: "ep-card" }, header, status, h("div", { class: "ep-body" }, outputs, inputs),
+  const card = h("div", { class: "ep-card" }, header, pickers, status, h("div", { class: "ep-body" }, outputs, inputs),
     compact ? figures?.node : null, tools?.node, live);
   const body = h("div", { class: "ep" }, card);
 

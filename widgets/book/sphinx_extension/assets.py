@@ -7,14 +7,15 @@ them, so they are deleted after the build; what is left is listed here.
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pygments
 
+from ...language import html_language
 from ...paths import STATIC
-from ...show import script
+from ...show import pickers, script
 from ...show.spec import json_of, spec
 from .. import loader
 
@@ -39,7 +40,23 @@ PLOTLY = "vendor/plotly-basic.min.js"
 
 def scripts() -> dict[str, str]:
     """Scripts that are joined from modules: their names and texts."""
-    return {"workbench.js": script.page_script(), "worker.js": script.worker_script()}
+    return {
+        "workbench.js": script.page_script(),
+        "worker.js": script.worker_script(),
+        **{f"{name}.js": script.extension_script(name) for name in script.EXTENSIONS},
+        **picker_scripts(html_language()),
+    }
+
+
+@cache
+def picker_scripts(language: str) -> dict[str, str]:
+    """What the pickers need, apart: only pages with pickers ask for it. Some names are
+    translated, so `language` (of the build) is a part of the answer."""
+    choices = json_of(pickers.pickers())
+    return {
+        "choices.js": f"self.bookChoices = {choices};\n",
+        "shapes.js": pickers.shapes_script(),
+    }
 
 
 @lru_cache(maxsize=64)

@@ -34,6 +34,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 LANGUAGES = {"en": ("en", "English", ""), "zh_CN": ("zh-CN", "中文", "zh/")}
 """Sphinx's name of a language: its HTML code, its own name, its folder on the site."""
 
+EXTENDED = {"machine": '"pickers":true', "validation": "data-validation-runs"}
+"""Scripts that only some pages need, and what stands in the body of such a page."""
+
 _QUOTED = re.compile(r'data-estimate="([^"]+)"')
 _CARRIED = re.compile(r'data-estimate-spec="([^"]+)"')
 
@@ -87,6 +90,8 @@ def complete_context(
     context["source_links"] = source_links(app, page)
     context["description"] = description(doctree)
     context["is_live"] = "data-estimate" in body or "data-calculators" in body
+    context["has_pickers"] = '"pickers":true' in body
+    context["extensions"] = [name for name, mark in EXTENDED.items() if mark in body]
     names = (*all_estimates(), validation_page.NAME)
     context["estimate_names"] = " ".join(names) if context["is_live"] else ""
     context["translations_script"] = app.config.language != "en"

@@ -58,6 +58,9 @@ class Shape:
         Query heads of a layer.
     bytes_per_parameter, bytes_per_expert_parameter
         As published, scales included: routed experts apart (0: no experts), and all else.
+    multiplied_bits
+        Width of the numbers that the routed experts (of a dense model, all weights) are
+        multiplied in, as published: 16, 8 or 4.
     attention_flops_per_pair
         One query with one key: all heads, summed over the layers whose keys grow, 2 FLOP a
         multiply-add, latent attention unabsorbed, and no sparse selection taken off.
@@ -80,6 +83,7 @@ class Shape:
     attention_heads: float
     bytes_per_parameter: float
     bytes_per_expert_parameter: float
+    multiplied_bits: float
     attention_flops_per_pair: float
 
 

@@ -78,6 +78,31 @@ def part_bytes(config: Record, model: Record, part: str, layers: float) -> float
     return modelopt_bytes(quantization, part, layers, plain)
 
 
+def multiplied_bits(config: Record, model: Record, part: str, layers: float) -> float:
+    """Width of the numbers in which a part is multiplied: 16, 8 or 4 bits.
+
+    Whole numbers of less than 16 bits, and ModelOpt's W4A16, are unpacked to 16 bits first.
+    """
+    size = part_bytes(config, model, part, layers)
+    if size >= 2 or is_unpacked(quantization_of(config, model)):
+        return 16
+    return 8 if size >= 1 else 4
+
+
+def is_unpacked(quantization: Record) -> bool:
+    """Whether activations stay in 16 bits, so that weights must join them."""
+    if text_or(quantization, "quant_method", "") in ["gptq", "awq"]:
+        return True
+    if text_or(quantization, "quant_algo", "") == "W4A16_NVFP4":
+        return True
+    if not has(quantization, "config_groups"):
+        return False
+    groups = record_at(quantization, "config_groups")
+    first = first_of(groups, keys_of(groups), "group_0")
+    weights = record_at(record_at(groups, first), "weights")
+    return text_or(weights, "type", "int") == "int" and count(weights, "num_bits") < 8
+
+
 def eight_bit(model: Record, quantization: Record, part: str) -> float:
     """FP8 throughout, unless the experts have a format of their own."""
     if part != "experts":

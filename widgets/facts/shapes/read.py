@@ -6,7 +6,7 @@ from ...engine.printer import Record
 from .blocks import add_blocks, add_searched
 from .families import DENSE, LATENT, LATENT_FIELDS, OWN_FIELDS, OWNERS, family_of, text_model
 from .feed_forward import EXPERTS, chosen_of, experts_of
-from .formats import part_bytes, plain_bytes
+from .formats import multiplied_bits, part_bytes, plain_bytes
 from .grouped import add_grouped_layers, heads_of, table_rows
 from .latent import add_compressed_layers, add_latent_layers
 from .layers import LAYER_TYPES, window_of
@@ -135,6 +135,7 @@ def summed(
         "attention_heads": heads_of(model, family),
         "bytes_per_parameter": rest_bytes(totals, config, model, layers, table),
         "bytes_per_expert_parameter": part_bytes(config, model, "experts", layers) if sparse else 0,
+        "multiplied_bits": multiplied_bits(config, model, "experts" if sparse else "dense", layers),
         "attention_flops_per_pair": totals["flops"],
     }
 
