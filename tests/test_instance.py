@@ -175,6 +175,33 @@ def test_a_network_between_nodes_is_paid_twice_a_layer():
 # --- public cases ---------------------------------------------------------------------------
 
 
+QWEN3_14B = {
+    "model_type": "qwen3", "hidden_size": 5120, "intermediate_size": 17408,
+    "num_attention_heads": 40, "num_key_value_heads": 8, "num_hidden_layers": 40,
+    "head_dim": 128, "vocab_size": 151_936, "torch_dtype": "bfloat16",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "which", "tensor_parallel"),
+    [
+        ("qwen3_14b", QWEN3_14B, 1),
+        ("qwen3_235b_4xh100_vllm", "qwen3_235b_a22b", 4),
+        ("qwen3_235b_4xh100_sglang", "qwen3_235b_a22b", 4),
+        ("kimi_k2_thinking_tp8", "kimi_k2", 8),
+        ("kimi_k2_tp8_sglang", "kimi_k2", 8),
+    ],
+)
+def test_kv_of_a_token_on_a_gpu_as_engines_logged_it(case, which, tensor_parallel):
+    size, tokens = (
+        row(f"measurements.case_{case}_{what}").value for what in ("kv_bytes", "tokens")
+    )
+    filled = model(which)
+    copies = max(1, tensor_parallel / filled["kv_heads"]) if filled["kv_heads"] else tensor_parallel
+    of_a_gpu = filled["kv_bytes_per_token"] * copies / tensor_parallel
+    assert size / tokens == pytest.approx(of_a_gpu, rel=0.02)
+
+
 def test_tokens_that_an_engine_logged():
     r1 = served(
         "deepseek_r1", "h200_sxm", "fp8", tensor_parallel=8, memory_share=0.82,

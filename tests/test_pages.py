@@ -152,7 +152,7 @@ def test_losing_case_is_visible(opened):
     assert lost.get_attribute("data-verdict") == "no" and "✕" in lost.inner_text()
     assert STRINGS["bad"] in lost.text_content(), "also for who sees no sign"
     panel.root.locator(".ep-preset").select_option("sglang_96h100")
-    assert "against a target of" in panel.root.locator(".ep-status").inner_text()
+    assert "at short contexts" in panel.root.locator(".ep-status").inner_text()
     assert "✕" in chip("meets_tpot").inner_text()
     wanted = panel.estimate(**panel.values())
     for name, gives in panel.estimate.outputs.items():
